@@ -1,0 +1,52 @@
+// Bundles the two entry points (main, worker) into dist/ with esbuild. Libraries that are plain JavaScript are bundled, so that
+// an installed tabby-load needs no install scripts and starts fast; undici and piscina stay ordinary dependencies
+// (piscina needs its own worker file on disk, and undici should be patchable by `npm update`).
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const pkg = JSON.parse(await readFile(`${root}package.json`, 'utf8'));
+
+await rm(`${root}dist`, { recursive: true, force: true });
+await mkdir(`${root}dist`, { recursive: true });
+
+const result = await build({
+  absWorkingDir: root,
+  entryPoints: { main: 'src/main.ts', worker: 'src/worker.ts' },
+  outdir: 'dist',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  external: Object.keys(pkg.dependencies),
+  // CommonJS libraries in an ESM bundle still call require() for node's own modules.
+  banner: {
+    js: "import { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);",
+  },
+  define: { 'process.env.TABBY_LOAD_VERSION': JSON.stringify(pkg.version) },
+  legalComments: 'none',
+  metafile: true,
+  logLevel: 'warning',
+});
+
+// The licences of what was bundled travel with it.
+const bundled = new Set();
+for (const input of Object.keys(result.metafile.inputs)) {
+  const match = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);
+  if (match) bundled.add(match[1]);
+}
+const notices = [];
+for (const name of [...bundled].sort()) {
+  const dir = `${root}node_modules/${name}/`;
+  const meta = JSON.parse(await readFile(`${dir}package.json`, 'utf8'));
+  let text = '';
+  for (const file of ['LICENSE', 'LICENSE.md', 'LICENSE.txt', 'license', 'LICENCE', 'License']) {
+    text = await readFile(`${dir}${file}`, 'utf8').catch(() => '');
+    if (text) break;
+  }
+  notices.push(`${name} ${meta.version} (${meta.license ?? 'see below'})\n\n${text.trim()}\n`);
+}
+await writeFile(`${root}dist/THIRD_PARTY_NOTICES.txt`, notices.join(`\n${'-'.repeat(78)}\n\n`));
+await chmod(`${root}dist/main.js`, 0o755);
