@@ -1,0 +1,71 @@
+#!/usr/bin/env node
+/**
+ * The program: reads the command line, hands over to a command, prints what went wrong, sets the exit code. Commands are loaded
+ * when they are needed, so that `--help` loads neither the HTTP client nor the thread pool.
+ */
+import { AppError, codeOf, EXIT, type ExitCode, messageOf } from './errors.ts';
+import { parseCommandLine } from './options/parse.ts';
+import { printable, printErr, printErrSync, printOut } from './report/terminal.ts';
+
+/** Version of the package, put in by the build. */
+const VERSION = process.env['TABBY_LOAD_VERSION'] ?? 'development';
+
+async function main(argv: readonly string[]): Promise<ExitCode> {
+  const line = await parseCommandLine(argv, process.env, helpWidth());
+  switch (line.command) {
+    case 'help':
+      if (line.asked) printOut(line.text);
+      else printErr(line.text);
+      return line.asked ? EXIT.ok : EXIT.usage;
+    case 'version':
+      printOut(`tabby-load ${VERSION}`);
+      return EXIT.ok;
+    case 'run':
+      return (await import('./commands/run.ts')).runCommand(line.options);
+    case 'report':
+      return (await import('./commands/report.ts')).reportCommand(line.options);
+    case 'samples':
+      return (await import('./commands/samples.ts')).samplesCommand(line.options);
+    case 'mock':
+      return (await import('./commands/mock.ts')).mockCommand(line.options);
+  }
+}
+
+/** Columns for the help text: the terminal's, else 100. */
+function helpWidth(): number {
+  return process.stdout.isTTY === true ? process.stdout.columns : 100;
+}
+
+/**
+ * Says what went wrong in one line on stderr (an AppError may list several mistakes) and returns the exit code. An error that was
+ * not foreseen is a bug of ours; its stack is shown with TABBY_LOAD_DEBUG=1 only.
+ */
+function explain(error: unknown): ExitCode {
+  if (process.env['TABBY_LOAD_DEBUG'] === '1' && error instanceof Error) printErrSync(error.stack ?? '');
+  if (error instanceof AppError) {
+    printErrSync(`tabby-load: error: ${error.message.split('\n').map(printable).join('\n')}`);
+    if (error.hint !== '') printErrSync(`  ${printable(error.hint)}`);
+    return error.exitCode;
+  }
+  printErrSync(`tabby-load: error: unexpected: ${printable(messageOf(error))}`);
+  printErrSync(
+    '  This is a bug in tabby-load; please report it with the output of the same command under TABBY_LOAD_DEBUG=1.',
+  );
+  return EXIT.bug;
+}
+
+/** A reader of our output that left (`| head`) is no mistake of anyone: stop writing to it, and let the run end as it would. */
+function ignoreClosedPipes(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error) => {
+      if (codeOf(error) !== 'EPIPE') process.exit(explain(error));
+    });
+  }
+}
+
+ignoreClosedPipes();
+process.on('uncaughtException', (error) => process.exit(explain(error)));
+process.on('unhandledRejection', (error) => process.exit(explain(error)));
+const code = await main(process.argv.slice(2)).catch(explain);
+// Left-over connections and timers must not keep a finished program alive; what was printed is handed over first.
+process.stdout.write('', () => process.exit(code));

@@ -1,0 +1,104 @@
+/**
+ * The one table of options, put together from its parts, and the types of what the program gets.
+ * Types: {@link RunOptions}, {@link ReportOptions}, {@link SamplesOptions}, {@link MockOptions}.
+ */
+import type { CommandName, Form, OptionSpec, OptionsOf, OptionTable } from './spec.ts';
+import { DATA_OPTIONS } from './table-data.ts';
+import { LENGTH_OPTIONS } from './table-lengths.ts';
+import { LOAD_OPTIONS } from './table-load.ts';
+import { MOCK_OPTIONS } from './table-mock.ts';
+import { REQUEST_OPTIONS } from './table-requests.ts';
+import { RESULT_OPTIONS } from './table-results.ts';
+import { SERVER_OPTIONS } from './table-server.ts';
+
+const TABLE = {
+  ...SERVER_OPTIONS,
+  ...LOAD_OPTIONS,
+  ...DATA_OPTIONS,
+  ...LENGTH_OPTIONS,
+  ...REQUEST_OPTIONS,
+  ...RESULT_OPTIONS,
+  ...MOCK_OPTIONS,
+} as const satisfies OptionTable;
+
+/** Every option by its name in dash form, in the order of `--help`. */
+export const OPTIONS: Readonly<Record<string, OptionSpec>> = TABLE;
+
+/** What every command knows about how it was called. */
+interface CallFacts {
+  /** Whose defaults hold: `bench` for `bench serve`. */
+  readonly form: Form;
+  /** camelCase names of the options that were given (command line, --config or environment), as opposed to defaults. */
+  readonly given: ReadonlySet<string>;
+  /** Remarks on the options for the user: lines to be printed before the run. */
+  readonly warnings: readonly string[];
+}
+
+/** What `run` and `samples` work out from several options. */
+interface ServerFacts {
+  /** Address of the server, always set; the endpoint is appended to it. */
+  readonly baseUrl: string;
+  /** Path of the API, always set. */
+  readonly endpoint: string;
+  /** Ask for streams? */
+  readonly stream: boolean;
+  /** `--request-id-prefix`, always set: the default is drawn anew for each call. */
+  readonly requestIdPrefix: string;
+}
+
+type Base<C extends CommandName> = Omit<OptionsOf<typeof TABLE, C>, 'dataset' | keyof ServerFacts>;
+
+/** Options of `tabby-load [run]` and `tabby-load bench serve`. `--dataset` is resolved into datasetName and datasetPath. */
+export type RunOptions = Base<'run'> & CallFacts & ServerFacts;
+
+/** Options of `tabby-load samples`: every field is one of {@link RunOptions} too. */
+export type SamplesOptions = Base<'samples'> & CallFacts & ServerFacts;
+
+/** Options of `tabby-load report`. Those not in `given` yield to what the record files say. */
+export type ReportOptions = OptionsOf<typeof TABLE, 'report'> & CallFacts & { readonly files: readonly string[] };
+
+/** Options of `tabby-load mock`. */
+export type MockOptions = OptionsOf<typeof TABLE, 'mock'> & CallFacts;
+
+/** Names of options that take no part in `command`, are refused, or are listed: see `optionsOf`. */
+export function optionsOf(command: CommandName): [name: string, spec: OptionSpec][] {
+  return Object.entries(OPTIONS).filter(([, spec]) => spec.commands.includes(command));
+}
+
+/** Default of an option under a form. */
+export function defaultOf(spec: OptionSpec, form: Form): unknown {
+  return spec.defaults !== undefined && Object.hasOwn(spec.defaults, form) ? spec.defaults[form] : spec.default;
+}
+
+/**
+ * Options of vLLM's Rust client (`vllm-rs bench serve`) whose feature is not here, with the reason. Those that are here stand in
+ * the table under the same name.
+ */
+export const NOT_HERE: Readonly<Record<string, string>> = {
+  'prompt-token-ids': 'prompts are sent as text: TabbyAPI takes no token ids',
+  'per-turn-input-len': 'multi-turn runs are not in this version',
+  'multi-turn': 'multi-turn runs are not in this version',
+  'multi-turn-num-turns': 'multi-turn runs are not in this version',
+  'multi-turn-min-turns': 'multi-turn runs are not in this version',
+  'multi-turn-max-turns': 'multi-turn runs are not in this version',
+  'multi-turn-concurrency': 'multi-turn runs are not in this version',
+  'multi-turn-delay-ms': 'multi-turn runs are not in this version',
+  'multi-turn-prefix-global-ratio': 'multi-turn runs are not in this version',
+  'multi-turn-prefix-conversation-ratio': 'multi-turn runs are not in this version',
+  'random-cache-hit-fraction':
+    'the cached share of random prompts cannot be set in this version; --random-prefix-len shares a prefix',
+  'random-cache-ratio':
+    'the cached share of random prompts cannot be set in this version; --random-prefix-len shares a prefix',
+  'max-model-len': 'requests are not filtered by the context length in this version',
+  'speed-bench-max-input-len': 'prompts are not cut in this version; choose a shorter --speed-bench-dataset-subset',
+  'hf-text-column': 'the column is found by the rules of the data set',
+  'profile-batch-threshold': "vLLM's profiler is not switched from here",
+  'profile-duration': "vLLM's profiler is not switched from here",
+  compare: 'comparing results is not in this version',
+  'sweep-max-concurrency': 'sweeps are not in this version: run once per level',
+  'sweep-num-prompts-factor': 'sweeps are not in this version: run once per level',
+  'sweep-request-rate': 'sweeps are not in this version: run once per rate',
+  'sweep-summary-percentiles': 'sweeps are not in this version',
+  'reset-prefix-cache': 'it needs a development mode of vLLM; --unique-prompts keeps the cache out',
+  'num-runs': 'repeated runs are not in this version: call it several times and give all record files to "report"',
+};
