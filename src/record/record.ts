@@ -42,7 +42,7 @@ export interface ServerTimes {
   readonly completion_time?: number;
   /** Queue + prompt + completion. */
   readonly total_time?: number;
-  /** total − prompt − completion, never below 0; only for n = 1 (wire notes §6). */
+  /** total − prompt − completion, never below 0; only for n = 1, as TabbyAPI loses it for more. */
   readonly queue_time?: number;
 }
 
@@ -54,6 +54,8 @@ export interface RequestRecord {
   readonly success: boolean;
   /** Prompt tokens: the server's count when it told one, else the client's. */
   readonly prompt_len: number;
+  /** Prompt tokens by the client's count, where the server told another: what usage is checked against. */
+  readonly client_prompt_len?: number;
   /** Completion tokens as the server counted them; null when it told none. */
   readonly output_tokens: number | null;
   /** Send to first token frame; 0 when there was none. */
@@ -95,6 +97,11 @@ export interface RequestRecord {
   /** A kept-alive connection turned out to be closed; the request was sent again on a fresh one. */
   readonly stale_reconnect?: boolean;
   readonly server?: ServerTimes;
+  /** Tokens counted by `logprobs` entries: exact where usage is not. */
+  readonly logprob_tokens?: number;
+  /** Something that is no frame came behind `[DONE]`; the answer itself was complete. */
+  readonly trailing_garbage?: boolean;
+  readonly request_id?: string;
   readonly cached_tokens?: number;
   readonly accepted_tokens?: number;
   /** Data set category (Spec-Bench). */

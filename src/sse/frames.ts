@@ -4,10 +4,8 @@
  * `content`, `reasoning_content`, `reasoning` or `tool_calls` (chat), or non-empty `text` (completions). Role-only
  * frames, empty deltas, usage frames and pings are not.
  */
+import type { FrameForm } from '../record/answer.ts';
 import type { TokenKind } from './template.ts';
-
-/** Which form of frames a stream has. */
-export type FrameForm = 'chat' | 'completions';
 
 /** A choice's part of a frame. */
 export interface ChoicePart {

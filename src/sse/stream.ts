@@ -4,7 +4,8 @@
  * leaves no garbage per token.
  */
 
-import { type ChoicePart, type FrameForm, type FrameReading, isTokenFrame, readFrame } from './frames.ts';
+import type { AnswerReader, FrameForm, StreamFault } from '../record/answer.ts';
+import { type ChoicePart, type FrameReading, isTokenFrame, readFrame } from './frames.ts';
 import { parseServerJson } from './json.ts';
 import { SseSplitter } from './splitter.ts';
 import { type FrameTemplate, learnTemplate, matchedText, matchTemplate, type TokenKind } from './template.ts';
@@ -16,12 +17,6 @@ const MAX_SAMPLE_CHARS = 300;
 /** Length of `data: `. */
 const MAX_DATA_PREFIX = 6;
 
-/** What went wrong in the bytes of a stream, with the server's words. */
-export interface StreamFault {
-  readonly kind: 'stream_error' | 'parse' | 'event_too_large';
-  readonly words: string;
-}
-
 /** What is fixed for all answers of a run. */
 export interface StreamOptions {
   /** Largest event in bytes. */
@@ -29,7 +24,7 @@ export interface StreamOptions {
 }
 
 /** One answer as it is read. `begin` → `feed` … → `end`; then read the fields. */
-export class AnswerStream {
+export class AnswerStream implements AnswerReader {
   /** Arrival of each token frame, ms on the caller's clock; only the first {@link tokenFrames} entries count. */
   times = new Float64Array(INITIAL_TIMES);
   tokenFrames = 0;

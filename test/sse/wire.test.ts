@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { FrameForm } from '../../src/sse/frames.ts';
+import type { FrameForm } from '../../src/record/answer.ts';
 import { AnswerStream } from '../../src/sse/stream.ts';
 import { fixtureBytes, goldenCases, recordings } from '../support/fixtures.ts';
 

@@ -1,0 +1,145 @@
+/**
+ * Everything that crosses threads. Work goes out once, in shared memory that no worker copies; encoded records, histograms and
+ * health figures come back a few times a second. Counters and the stop flag are shared memory too: no message per event.
+ */
+import type { MessagePort } from 'node:worker_threads';
+
+/** Int32 cells of the shared control block. */
+export const CONTROL = {
+  /** Index of the next sample to be started by whichever slot is free. */
+  cursor: 0,
+  /** One of {@link STOP}. */
+  stop: 1,
+  /** Requests in flight over all workers. */
+  inFlight: 2,
+  /** Highest number in flight that was seen. */
+  maxInFlight: 3,
+  /** Requests that ended well. */
+  completed: 4,
+  /** Requests that ended otherwise. */
+  failed: 5,
+  cells: 8,
+} as const;
+
+/** Values of the stop cell. */
+export const STOP = {
+  /** Go on. */
+  run: 0,
+  /** Start no more requests; those in flight may end. */
+  drain: 1,
+  /** Give up what is in flight. */
+  abort: 2,
+} as const;
+
+/** Float64 cells of one worker's progress block. The worker writes, the coordinator reads. */
+export const PROGRESS = {
+  /** Token frames seen so far, requests in flight included. */
+  tokenFrames: 0,
+  cells: 4,
+} as const;
+
+/** How long to wait for what, in ms; 0 = no limit. */
+export interface Timeouts {
+  readonly connectMs: number;
+  /** Send to first token frame. */
+  readonly firstTokenMs: number;
+  /** Between events that are not pings, after the first token. */
+  readonly tokenMs: number;
+  /** Send to end. */
+  readonly requestMs: number;
+}
+
+/** Where and how requests are sent. */
+export interface Target {
+  /** `http://127.0.0.1:5000`, without path. */
+  readonly origin: string;
+  /** Path and query. */
+  readonly path: string;
+  /** Headers of every request, names and values in turns; the request id comes on top. */
+  readonly headers: readonly string[];
+  /** Unix socket to connect to in place of the origin's host. */
+  readonly unixSocket: string | null;
+  /** No verification of the server's certificate. */
+  readonly isInsecure: boolean;
+  readonly form: 'chat' | 'completions';
+  /** TabbyAPI's rule for a complete answer: a finish reason for every choice and `[DONE]`. Elsewhere one of them is enough. */
+  readonly needsFinishAndDone: boolean;
+  /** Choices per request (`n`). */
+  readonly choices: number;
+  readonly maxEventBytes: number;
+  /** Keep the generated text: always, never, or until the server has shown that it tells usage. */
+  readonly keepText: 'always' | 'never' | 'until-usage';
+}
+
+/** The requests of a run in shared memory. */
+export interface SharedWork {
+  readonly count: number;
+  /** All bodies, one after another. */
+  readonly bodies: SharedArrayBuffer;
+  /** Float64: where body i begins; count + 1 entries. */
+  readonly offsets: SharedArrayBuffer;
+  /** Float64: planned start of request i, ms after the start of the run. */
+  readonly plannedMs: SharedArrayBuffer;
+  /** Float64: prompt tokens by the client's count, and output tokens asked for, in turns. */
+  readonly lengths: SharedArrayBuffer;
+  /** UTF-8, request ids and categories, one line each: `id TAB category LF`; empty fields when there are none. */
+  readonly labels: SharedArrayBuffer;
+}
+
+/** What a worker is told when it is started. One long task per worker. */
+export interface WorkOrder {
+  readonly worker: number;
+  readonly slots: number;
+  /** Open loop without a bound on concurrency: slots are added when all are busy. */
+  readonly canGrow: boolean;
+  readonly target: Target;
+  readonly timeouts: Timeouts;
+  readonly work: SharedWork;
+  readonly control: SharedArrayBuffer;
+  readonly progress: SharedArrayBuffer;
+  /** Shift from the run's clock to the system's monotonic clock, ms. */
+  readonly clockOffsetMs: number;
+  readonly port: MessagePort;
+}
+
+/** What the coordinator tells a worker. */
+export type CoordinatorMessage = { readonly type: 'start'; readonly startMs: number };
+
+/** Figures of one worker for the health block. Times in ms. */
+export interface WorkerHealth {
+  readonly worker: number;
+  readonly slots: number;
+  readonly requests: number;
+  readonly tokenFrames: number;
+  readonly mergedFrames: number;
+  readonly reads: number;
+  readonly connectionsOpened: number;
+  readonly connectMs: { readonly count: number; readonly mean: number; readonly max: number };
+  readonly staleReconnects: number;
+  /** How long the event loop made a due callback wait. */
+  readonly loopDelayMs: { readonly mean: number; readonly p99: number; readonly max: number };
+  /** Share of time the loop was busy, 0..1. */
+  readonly utilisation: number;
+  readonly gcMs: { readonly count: number; readonly total: number; readonly max: number };
+  /** Sent later than planned. */
+  readonly sendLatenessMs: {
+    readonly count: number;
+    readonly mean: number;
+    readonly p99: number;
+    readonly max: number;
+  };
+  /** CPU time of the thread where Node tells it (24 and newer). */
+  readonly cpuMs: number | null;
+}
+
+/** What a worker tells the coordinator. */
+export type WorkerMessage =
+  | {
+      readonly type: 'ready';
+      readonly worker: number;
+      readonly failedConnections: number;
+      readonly connectError: string | null;
+    }
+  /** Encoded request records, one after another. */
+  | { readonly type: 'records'; readonly worker: number; readonly bytes: Uint8Array; readonly lastEndMs: number }
+  | { readonly type: 'end'; readonly worker: number; readonly health: WorkerHealth; readonly histograms: Uint8Array };

@@ -1,0 +1,208 @@
+/**
+ * One kept-alive connection: an undici Client over a socket that this file opens, so that
+ *
+ * - it can be opened before the clock starts (a thousand handshakes are not the server's time to first token),
+ * - its reads go through one buffer per worker (`onread`) instead of a fresh 64 KB each, and
+ * - the arrival of bytes is stamped in the read itself, before any parsing.
+ *
+ * One Client per slot: a Pool of a thousand connections looks through them one by one for each request.
+ */
+import { connect as connectTcp, type OnReadOpts, type Socket, type TcpNetConnectOpts } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { Client } from 'undici';
+import { nowMs } from '../record/clock.ts';
+import type { Target } from '../record/messages.ts';
+import { ConnectTimeout } from './connect-error.ts';
+import type { ReadClock } from './read-clock.ts';
+
+const READ_BUFFER_BYTES = 256 * 1024;
+/** undici closes idle sockets by itself after 4 s unless told otherwise; closing is the server's affair here. */
+const KEEP_ALIVE_MS = 24 * 3600 * 1000;
+
+type Connector = (options: unknown, callback: (error: Error | null, socket: Socket | null) => void) => void;
+
+/** What all connections of a worker share. */
+export class ConnectionPlace {
+  readonly target: Target;
+  readonly clock: ReadClock;
+  readonly connectTimeoutMs: number;
+  readonly buffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
+  /** Connections opened so far, and what it took, ms. */
+  opened = 0;
+  readonly connectMs = { count: 0, total: 0, max: 0 };
+
+  constructor(target: Target, clock: ReadClock, connectTimeoutMs: number) {
+    this.target = target;
+    this.clock = clock;
+    this.connectTimeoutMs = connectTimeoutMs;
+  }
+}
+
+/** The connection of one slot. */
+export class Connection {
+  readonly client: Client;
+  /** Time the last opening took, when the request under way had to open one; else NaN. */
+  connectMs = Number.NaN;
+  /** The socket under way has served an answer before, or waited idle: it may have been closed by the server meanwhile. */
+  isReused = false;
+
+  private readonly place: ConnectionPlace;
+  private prepared: Socket | null = null;
+  private readonly onPrepared = (error?: Error): void => {
+    if (error !== undefined) this.prepared = null;
+  };
+
+  constructor(place: ConnectionPlace) {
+    this.place = place;
+    const connect: Connector = (_options, callback) => this.connect(callback);
+    this.client = new Client(place.target.origin, {
+      // undici's own type asks for options that only its built-in connector needs.
+      connect: connect as unknown as NonNullable<Client.Options['connect']> & Connector,
+      pipelining: 1,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: KEEP_ALIVE_MS,
+    });
+  }
+
+  /** Opens a socket ahead of the first request. Rejects with the system's error; a later request tries again by itself. */
+  prepare(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.open((error, socket) => {
+        if (error !== null || socket === null) {
+          reject(error ?? new Error('no socket'));
+          return;
+        }
+        this.prepared = socket;
+        socket.on('error', this.onPrepared);
+        resolve();
+      });
+    });
+  }
+
+  /** To be called before each request. */
+  beginRequest(): void {
+    this.connectMs = Number.NaN;
+    this.isReused = true;
+  }
+
+  destroy(): void {
+    this.prepared?.destroy();
+    this.client.destroy().catch(() => undefined);
+  }
+
+  private connect(callback: (error: Error | null, socket: Socket | null) => void): void {
+    const prepared = this.prepared;
+    if (prepared !== null) {
+      this.prepared = null;
+      prepared.off('error', this.onPrepared);
+      if (!prepared.destroyed && !prepared.readableEnded) {
+        callback(null, prepared);
+        return;
+      }
+    }
+    const startMs = nowMs();
+    this.isReused = false;
+    this.open((error, socket) => {
+      this.connectMs = nowMs() - startMs;
+      callback(error, socket);
+    });
+  }
+
+  private open(done: (error: Error | null, socket: Socket | null) => void): void {
+    const { place } = this;
+    const startMs = nowMs();
+    const socket = openSocket(place);
+    let timer: NodeJS.Timeout | undefined;
+    const finish = (error: Error | null): void => {
+      clearTimeout(timer);
+      socket.off('error', finish);
+      socket.off(readyEvent(place.target), onReady);
+      if (error !== null) {
+        socket.on('error', () => undefined);
+        socket.destroy();
+        done(error, null);
+        return;
+      }
+      const tookMs = nowMs() - startMs;
+      place.opened++;
+      place.connectMs.count++;
+      place.connectMs.total += tookMs;
+      place.connectMs.max = Math.max(place.connectMs.max, tookMs);
+      done(null, socket);
+    };
+    const onReady = (): void => finish(null);
+    socket.once('error', finish);
+    socket.once(readyEvent(place.target), onReady);
+    if (place.connectTimeoutMs > 0) {
+      timer = setTimeout(() => finish(new ConnectTimeout(place.connectTimeoutMs)), place.connectTimeoutMs);
+    }
+  }
+}
+
+function readyEvent(target: Target): 'connect' | 'secureConnect' {
+  return target.origin.startsWith('https:') ? 'secureConnect' : 'connect';
+}
+
+function openSocket(place: ConnectionPlace): Socket {
+  const { target } = place;
+  const url = new URL(target.origin);
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const isTls = url.protocol === 'https:';
+  const address =
+    target.unixSocket !== null ? { path: target.unixSocket } : { host, port: Number(url.port || (isTls ? 443 : 80)) };
+  if (isTls) {
+    const socket = connectTls({
+      ...address,
+      servername: host,
+      rejectUnauthorized: !target.isInsecure,
+      ALPNProtocols: ['http/1.1'],
+    });
+    socket.setNoDelay(true);
+    stampReadable(socket, place.clock);
+    return socket;
+  }
+  return openPlain(address, place);
+}
+
+/** TLS has no `onread`: the socket is stamped when it becomes readable, ahead of undici's listener. */
+function stampReadable(socket: Socket, clock: ReadClock): void {
+  let phase = 0;
+  socket.on('readable', () => {
+    phase = clock.begin(phase);
+  });
+}
+
+/**
+ * A plain socket that reads into the worker's one buffer. undici asks a socket that is readable for its bytes by `read()`: it
+ * gets a view of that buffer, and is done with it when the call returns, because nothing here ever pauses the parser.
+ */
+function openPlain(address: object, place: ConnectionPlace): Socket {
+  const { buffer, clock } = place;
+  let pending: Buffer | null = null;
+  let phase = 0;
+  const onread: OnReadOpts = {
+    buffer,
+    callback: (length) => {
+      phase = clock.begin(phase);
+      pending = buffer.subarray(0, length);
+      socket.emit('readable');
+      if (pending !== null) {
+        // Nobody took the bytes (the parser was paused or is gone): leave them to the stream, as without onread.
+        socket.push(Buffer.from(pending));
+        pending = null;
+      }
+      return true;
+    },
+  };
+  const socket = connectTcp({ ...address, noDelay: true, onread } as unknown as TcpNetConnectOpts);
+  const read = socket.read.bind(socket);
+  socket.read = (size?: number) => {
+    if (pending === null || size === 0) return read(size) as unknown;
+    const bytes = pending;
+    pending = null;
+    return bytes;
+  };
+  return socket;
+}

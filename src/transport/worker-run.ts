@@ -1,0 +1,296 @@
+/**
+ * What one worker thread does from start to end: opens its connections, hands requests to free slots, watches over time limits,
+ * and ships records a few times a second.
+ */
+import type { MessagePort } from 'node:worker_threads';
+import { messageOf } from '../errors.ts';
+import type { AnswerReader } from '../record/answer.ts';
+import { nowMs } from '../record/clock.ts';
+import { encodeRequest } from '../record/codec.ts';
+import {
+  CONTROL,
+  type CoordinatorMessage,
+  PROGRESS,
+  STOP,
+  type Target,
+  type WorkerMessage,
+  type WorkOrder,
+} from '../record/messages.ts';
+import type { RequestRecord } from '../record/record.ts';
+import { ConnectionPlace } from './connection.ts';
+import { HealthMonitor } from './health.ts';
+import { type Exchange, GivenUp, recordOf } from './outcome.ts';
+import { ReadClock } from './read-clock.ts';
+import { RecordBatch } from './record-batch.ts';
+import { WorkView } from './shared-work.ts';
+import { Slot, type SlotHost } from './slot.ts';
+
+/**
+ * Requests handed to sockets per turn of the event loop. A burst of a thousand takes tens of milliseconds; between its parts the
+ * loop must get to read, or the answers to the first requests wait for the last to be sent.
+ */
+const SENDS_PER_TURN = 8;
+/** Connections being opened at the same time. */
+const OPENING_AT_ONCE = 64;
+/** How often flags, time limits and the outbox are looked at, ms. */
+const TICK_MS = 100;
+/** Within this of its planned time a request is awaited turn by turn, because timers are only good to a millisecond. */
+const SPIN_MS = 1.5;
+
+/** Parts of later stages that `worker.ts` puts in. */
+export interface WorkerParts {
+  newReader(): AnswerReader;
+  /** Histograms of this worker: takes each success, and yields their bytes at the end. */
+  readonly measures: { add(record: RequestRecord): void; encode(): Uint8Array };
+}
+
+/** Runs a work order to its end. The promise resolves after the last record was shipped. */
+export async function runWorker(order: WorkOrder, parts: WorkerParts): Promise<void> {
+  await new WorkerRun(order, parts).run();
+}
+
+class WorkerRun implements SlotHost {
+  readonly target: Target;
+  readonly work: WorkView;
+  readonly worker: number;
+  startMs = 0;
+
+  private readonly order: WorkOrder;
+  private readonly port: MessagePort;
+  private readonly control: Int32Array;
+  private readonly progress: Float64Array;
+  private readonly place: ConnectionPlace;
+  private readonly slots: Slot[] = [];
+  private readonly free: Slot[] = [];
+  private readonly batch = new RecordBatch();
+  private readonly parts: WorkerParts;
+  private readonly health = new HealthMonitor();
+  private readonly onTurn = (): void => {
+    this.isTurnAsked = false;
+    this.sendSome();
+  };
+  private gaps = new Float64Array(1024);
+  private claimed = -1;
+  private hasMore = true;
+  private isTurnAsked = false;
+  private dueTimer: NodeJS.Timeout | null = null;
+  private sawUsage = false;
+  private framesOfEnded = 0;
+  private lastEndMs = 0;
+  private busy = 0;
+  private finished: (() => void) | null = null;
+
+  constructor(order: WorkOrder, parts: WorkerParts) {
+    this.parts = parts;
+    this.order = order;
+    this.target = order.target;
+    this.worker = order.worker;
+    this.work = new WorkView(order.work);
+    this.port = order.port;
+    this.control = new Int32Array(order.control);
+    this.progress = new Float64Array(order.progress);
+    this.place = new ConnectionPlace(order.target, new ReadClock(), order.timeouts.connectMs);
+    for (let i = 0; i < order.slots; i++) this.slots.push(new Slot(this, this.place));
+  }
+
+  async run(): Promise<void> {
+    await this.openConnections();
+    this.startMs = await this.untilStart();
+    this.health.begin();
+    this.free.push(...this.slots.toReversed());
+    const ticker = setInterval(() => this.tick(), TICK_MS);
+    await new Promise<void>((resolve) => {
+      this.finished = resolve;
+      this.sendSome();
+      this.finishIfDone();
+    });
+    clearInterval(ticker);
+    this.ship();
+    for (const slot of this.slots) slot.connection.destroy();
+    const health = this.health.end(this.worker, this.slots.length, this.place);
+    this.say({ type: 'end', worker: this.worker, health, histograms: this.parts.measures.encode() });
+    this.port.close();
+  }
+
+  newReader(): AnswerReader {
+    return this.parts.newReader();
+  }
+
+  keepsText(): boolean {
+    const { keepText } = this.target;
+    return keepText === 'always' || (keepText === 'until-usage' && !this.sawUsage);
+  }
+
+  started(slot: Slot): void {
+    const { control } = this;
+    const inFlight = Atomics.add(control, CONTROL.inFlight, 1) + 1;
+    let max = Atomics.load(control, CONTROL.maxInFlight);
+    while (inFlight > max) {
+      const seen = Atomics.compareExchange(control, CONTROL.maxInFlight, max, inFlight);
+      if (seen === max) break;
+      max = seen;
+    }
+    this.health.sent(slot.startMs - (this.startMs + this.work.plannedMs(slot.index)));
+  }
+
+  ended(slot: Slot, exchange: Exchange): void {
+    const { stream } = slot;
+    if (stream.tokenFrames > this.gaps.length) this.gaps = new Float64Array(stream.tokenFrames * 2);
+    const record = recordOf(exchange, stream, this.target, this.order.clockOffsetMs, this.gaps);
+    this.batch.add(encodeRequest(record));
+    if (exchange.wasSent) Atomics.sub(this.control, CONTROL.inFlight, 1);
+    Atomics.add(this.control, record.success ? CONTROL.completed : CONTROL.failed, 1);
+    if (record.success) this.parts.measures.add(record);
+    if (stream.usage !== null) this.sawUsage = true;
+    this.health.ended(record);
+    this.framesOfEnded += stream.tokenFrames;
+    this.lastEndMs = Math.max(this.lastEndMs, exchange.endMs);
+    this.busy--;
+    this.free.push(slot);
+    this.askTurn();
+  }
+
+  private async openConnections(): Promise<void> {
+    let next = 0;
+    let failed = 0;
+    let firstError: unknown = null;
+    const openOn = async (): Promise<void> => {
+      while (next < this.slots.length) {
+        const slot = this.slots[next++] as Slot;
+        try {
+          await slot.connection.prepare();
+        } catch (error) {
+          failed++;
+          firstError ??= error;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(OPENING_AT_ONCE, this.slots.length) }, openOn));
+    const connectError = firstError === null ? null : messageOf(firstError);
+    this.say({ type: 'ready', worker: this.worker, failedConnections: failed, connectError });
+  }
+
+  private untilStart(): Promise<number> {
+    return new Promise((resolve) => {
+      this.port.once('message', (message: CoordinatorMessage) => resolve(message.startMs));
+    });
+  }
+
+  private askTurn(): void {
+    if (this.isTurnAsked) return;
+    this.isTurnAsked = true;
+    setImmediate(this.onTurn);
+  }
+
+  /** Gives due requests to free slots, a few per turn of the loop. */
+  private sendSome(): void {
+    for (let sent = 0; sent < SENDS_PER_TURN; sent++) {
+      if (!this.claimNext()) break;
+      const waitMs = this.startMs + this.work.plannedMs(this.claimed) - nowMs();
+      if (waitMs > 0) {
+        this.waitForDue(waitMs);
+        return;
+      }
+      const slot = this.freeSlot();
+      if (slot === null) return;
+      const index = this.claimed;
+      this.claimed = -1;
+      this.busy++;
+      slot.send(index);
+    }
+    if (this.hasMore && this.free.length > 0) this.askTurn();
+    this.finishIfDone();
+  }
+
+  /** Makes sure that a request is claimed for this worker, if there is one and a slot to send it on. */
+  private claimNext(): boolean {
+    if (this.claimed >= 0) return true;
+    if (!this.hasMore || (this.free.length === 0 && !this.order.canGrow)) return false;
+    if (Atomics.load(this.control, CONTROL.stop) !== STOP.run) {
+      this.hasMore = false;
+      return false;
+    }
+    const index = Atomics.add(this.control, CONTROL.cursor, 1);
+    if (index >= this.work.count) {
+      this.hasMore = false;
+      return false;
+    }
+    this.claimed = index;
+    return true;
+  }
+
+  private freeSlot(): Slot | null {
+    const slot = this.free.pop();
+    if (slot !== undefined) return slot;
+    if (!this.order.canGrow) return null;
+    const added = new Slot(this, this.place);
+    this.slots.push(added);
+    return added;
+  }
+
+  private waitForDue(waitMs: number): void {
+    if (waitMs <= SPIN_MS) {
+      this.askTurn();
+      return;
+    }
+    if (this.dueTimer !== null) return;
+    this.dueTimer = setTimeout(() => {
+      this.dueTimer = null;
+      this.sendSome();
+    }, waitMs - SPIN_MS);
+  }
+
+  private finishIfDone(): void {
+    if (this.hasMore || this.claimed >= 0 || this.busy > 0) return;
+    this.finished?.();
+    this.finished = null;
+  }
+
+  private tick(): void {
+    const stop = Atomics.load(this.control, CONTROL.stop);
+    if (stop !== STOP.run) this.stopSending();
+    let frames = this.framesOfEnded;
+    const now = nowMs();
+    for (const slot of this.slots) {
+      if (!slot.isBusy) continue;
+      frames += slot.stream.tokenFrames;
+      if (stop === STOP.abort) slot.giveUp(new GivenUp('aborted', 'given up: the run was ended'));
+      else if (slot.isSent) this.watch(slot, now);
+    }
+    this.progress[PROGRESS.tokenFrames] = frames;
+    this.ship();
+    this.finishIfDone();
+  }
+
+  /** Claimed but not yet due: given back as never sent. */
+  private stopSending(): void {
+    this.hasMore = false;
+    this.claimed = -1;
+    if (this.dueTimer !== null) clearTimeout(this.dueTimer);
+    this.dueTimer = null;
+  }
+
+  /** Time limits. Only frames feed them, never pings: TabbyAPI pings on for ever when the job behind a stream is gone. */
+  private watch(slot: Slot, now: number): void {
+    const { firstTokenMs, tokenMs, requestMs } = this.order.timeouts;
+    const { stream } = slot;
+    if (requestMs > 0 && now - slot.startMs > requestMs) {
+      slot.giveUp(new GivenUp('timeout_request', `not finished within ${requestMs / 1000} s`));
+    } else if (firstTokenMs > 0 && stream.tokenFrames === 0 && now - slot.startMs > firstTokenMs) {
+      slot.giveUp(new GivenUp('timeout_first_token', `no token within ${firstTokenMs / 1000} s`));
+    } else if (tokenMs > 0 && stream.tokenFrames > 0 && now - stream.lastEventMs > tokenMs) {
+      const words = `no event for ${tokenMs / 1000} s after ${stream.tokenFrames} token frames (pings do not count)`;
+      slot.giveUp(new GivenUp('timeout_idle', words));
+    }
+  }
+
+  private ship(): void {
+    const bytes = this.batch.take();
+    if (bytes === null) return;
+    this.say({ type: 'records', worker: this.worker, bytes, lastEndMs: this.lastEndMs }, [bytes.buffer as ArrayBuffer]);
+  }
+
+  private say(message: WorkerMessage, transfer: ArrayBuffer[] = []): void {
+    this.port.postMessage(message, transfer);
+  }
+}

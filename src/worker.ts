@@ -1,0 +1,18 @@
+/** Entry of a worker thread (piscina): one long task per run. Joins the transport to the stages behind it. */
+import { HistogramSet, initHistograms } from './aggregate/histogram.ts';
+import type { WorkOrder } from './record/messages.ts';
+import { AnswerStream } from './sse/stream.ts';
+import { runWorker } from './transport/worker-run.ts';
+
+/** Runs the order to its end. */
+export default async function work(order: WorkOrder): Promise<void> {
+  await initHistograms();
+  const histograms = new HistogramSet();
+  await runWorker(order, {
+    newReader: () => new AnswerStream({ maxEventBytes: order.target.maxEventBytes }),
+    measures: {
+      add: (record) => histograms.recordRequest(record),
+      encode: () => histograms.encode(),
+    },
+  });
+}
