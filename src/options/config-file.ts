@@ -30,11 +30,12 @@ export async function readConfigFile(path: string, command: CommandName, form: F
       const boolean = OPTIONS[hit.name]!.type === 'boolean';
       if (!boolean) problems.push(`${path}: "${key}" takes a value, not ${value}`);
       else if (value || OPTIONS[hit.name]!.negatable === true) {
-        occurrences.push({ name: hit.name, negated: hit.negated === value, words: [] });
+        occurrences.push({ name: hit.name, label: `${path}: ${key}`, negated: hit.negated === value, words: [] });
       }
     } else if (value !== null) {
       if (OPTIONS[hit.name]!.type === 'boolean') problems.push(`${path}: "${key}" is true or false`);
-      else occurrences.push({ name: hit.name, negated: false, words: wordsOf(hit.name, value) });
+      else
+        occurrences.push({ name: hit.name, label: `${path}: ${key}`, negated: false, words: wordsOf(hit.name, value) });
     }
   }
   return { occurrences, problems };

@@ -2,7 +2,7 @@
 import yargs from 'yargs';
 import type { RawOption } from './resolve.ts';
 import type { CommandName } from './spec.ts';
-import { optionsOf } from './table.ts';
+import { OPTIONS, optionsOf } from './table.ts';
 
 const LISTS: ReadonlySet<string> = new Set(['words', 'pairs', 'slo']);
 
@@ -33,17 +33,20 @@ export function readByYargs(raw: ReadonlyMap<string, RawOption>, command: Comman
     if (spec.type === 'boolean') parser.option(name, { type: 'boolean' });
     else parser.option(name, { type: 'string', array: LISTS.has(spec.type) });
   }
-  const words = [...raw].flatMap(([name, { negated, words: given }]) =>
-    given.length > 0 ? given.map((word) => `--${name}=${word}`) : [`--${name}=${negated ? 'false' : 'true'}`],
+  const words = [...raw].flatMap(([name, use]) =>
+    isFlag(use, name) ? [`--${name}=${use.negated ? 'false' : 'true'}`] : use.words.map((word) => `--${name}=${word}`),
   );
   const found = parser.parseSync(words) as Readonly<Record<string, unknown>>;
-  const result = new Map<string, RawOption>();
-  for (const [name, { words: given }] of raw) {
-    const value = found[name];
-    if (typeof value === 'boolean') result.set(name, { negated: !value, words: [] });
-    else if (Array.isArray(value))
-      result.set(name, { negated: false, words: given.length === 0 ? [] : value.map(String) });
-    else result.set(name, { negated: false, words: [String(value)] });
-  }
-  return result;
+  return new Map([...raw].map(([name, use]) => [name, readBack(use, found[name])]));
+}
+
+function isFlag(use: RawOption, name: string): boolean {
+  return use.words.length === 0 && OPTIONS[name]?.type === 'boolean';
+}
+
+/** An option as yargs returned it. An empty list is not there at all. */
+function readBack(use: RawOption, value: unknown): RawOption {
+  if (value === undefined) return { ...use, words: [] };
+  if (typeof value === 'boolean') return { ...use, negated: !value };
+  return { ...use, words: Array.isArray(value) ? value.map(String) : [String(value)] };
 }

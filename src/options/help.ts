@@ -52,7 +52,8 @@ export function defaultText(spec: OptionSpec, form: Form): string {
   // A text that explains an unset value says nothing where there is a value.
   const plain = value === null || value === undefined || typeof value === 'object';
   if (spec.defaultText !== undefined && plain) return spec.defaultText;
-  if (spec.type === 'boolean' || value === null) return spec.type === 'duration' ? 'off' : '';
+  if (spec.type === 'boolean') return value === true ? 'on' : '';
+  if (value === null) return spec.type === 'duration' ? 'off' : '';
   return formatValue(value, spec);
 }
 
@@ -66,7 +67,7 @@ export function describe(spec: OptionSpec, form: Form): string {
   const text = defaultText(spec, form);
   if (text !== '') facts.push(`default: ${text}`);
   if (spec.env !== undefined && form !== 'mock') facts.push(`environment: ${spec.env.join(', ')}`);
-  return `${spec.help}${facts.length > 0 ? ` [${facts.join('; ')}]` : ''}`.trim();
+  return `${spec.helpFor?.[form] ?? spec.help}${facts.length > 0 ? ` [${facts.join('; ')}]` : ''}`.trim();
 }
 
 /** An option with its aliases and placeholder: `--max-concurrency, --concurrency N`. */

@@ -7,6 +7,8 @@ import { NOT_HERE, OPTIONS, optionsOf } from './table.ts';
 export interface NameHit {
   /** Name in the table, or `help`, `version`, `config`. */
   readonly name: string;
+  /** The full spelling that was meant: the name, an alias, or the `--no-` form. */
+  readonly spelling: string;
   /** It was the `--no-` form. */
   readonly negated: boolean;
 }
@@ -21,7 +23,7 @@ export type NameIndex = ReadonlyMap<string, NameHit & { readonly vllm: boolean }
 export function nameIndex(command: CommandName): NameIndex {
   const index = new Map<string, NameHit & { vllm: boolean }>();
   const add = (spelling: string, name: string, negated: boolean, vllm: boolean) =>
-    index.set(spelling, { name, negated, vllm });
+    index.set(spelling, { name, spelling, negated, vllm });
   for (const [name, spec] of optionsOf(command)) {
     const vllm = spec.vllm === true;
     add(name, name, false, vllm);
@@ -60,6 +62,5 @@ function unknownName(typed: string, index: NameIndex, command: CommandName): str
     return `--${typed}: not an option of "${command}", but of "${elsewhere.commands.join('", "')}"`;
   }
   const near = suggest(typed, index.keys());
-  const help = command === 'run' ? 'tabby-load --help' : `tabby-load ${command} --help`;
-  return `--${typed}: unknown option; ${near === undefined ? `see ${help}` : `did you mean --${near}?`}`;
+  return `--${typed}: unknown option${near === undefined ? '' : `; did you mean --${near}?`}`;
 }

@@ -38,7 +38,11 @@ export async function parseCommandLine(argv: readonly string[], env: Environment
   }
   if (tokens.version) return { command: 'version' };
   const options = await readOptions(tokens, env, command, form);
-  return { command, options } as CommandLine;
+  // A dry run shows what the run would send: "samples", with the options and defaults of the run.
+  return {
+    command: 'dryRun' in options && options['dryRun'] === true ? 'samples' : command,
+    options,
+  } as unknown as CommandLine;
 }
 
 /** The command's name in front, if there is one. `bench serve` is two words, as in vLLM. */
@@ -63,7 +67,12 @@ function splitCommand(argv: readonly string[]): { form: Form; rest: readonly str
   throw usageError(`unknown command ${JSON.stringify(first.slice(0, 60))}`, hint);
 }
 
-async function readOptions(tokens: Tokens, env: Environment, command: CommandName, form: Form): Promise<unknown> {
+async function readOptions(
+  tokens: Tokens,
+  env: Environment,
+  command: CommandName,
+  form: Form,
+): Promise<Readonly<Record<string, unknown>>> {
   const problems = [...tokens.problems];
   const occurrences = await withConfig(tokens, command, form, problems);
   const { raw, warnings } = settleRepeats(occurrences, form);
@@ -72,9 +81,11 @@ async function readOptions(tokens: Tokens, env: Environment, command: CommandNam
   derive(result, env, command, form);
   problems.push(...result.problems, ...positionalProblems(tokens.positionals, command));
   const facts = { form, given: result.given, warnings: [...warnings, ...result.warnings] };
-  const options = { ...result.values, ...facts, ...(command === 'report' ? { files: tokens.positionals } : {}) };
+  const files = command === 'report' ? { files: tokens.positionals } : {};
+  const options: Readonly<Record<string, unknown>> = { ...result.values, ...facts, ...files };
   // Rules between options would only repeat what is wrong with a single one.
-  if (problems.length === 0) problems.push(...validate(command, options as unknown as Checked));
+  if (problems.length === 0)
+    problems.push(...validate(options['dryRun'] === true ? 'samples' : command, options as unknown as Checked));
   if (problems.length > 0) throw mistakes(problems, result, env, command, form);
   return Object.freeze(options);
 }

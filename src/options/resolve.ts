@@ -20,6 +20,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** One option's words after repeats have been settled: the raw form that yargs is given. */
 export interface RawOption {
+  readonly label: string;
   readonly negated: boolean;
   readonly words: readonly string[];
 }
@@ -34,14 +35,14 @@ export function settleRepeats(
 ): { raw: Map<string, RawOption>; warnings: string[] } {
   const raw = new Map<string, RawOption>();
   const repeated = new Set<string>();
-  for (const { name, negated, words } of occurrences) {
+  for (const { name, label, negated, words } of occurrences) {
     const before = raw.get(name);
     const isList = ['words', 'pairs', 'slo'].includes(OPTIONS[name]!.type);
     if (before !== undefined && isList && form !== 'bench')
-      raw.set(name, { negated, words: [...before.words, ...words] });
+      raw.set(name, { label, negated, words: [...before.words, ...words] });
     else {
       if (before !== undefined) repeated.add(name);
-      raw.set(name, { negated, words });
+      raw.set(name, { label, negated, words });
     }
   }
   return { raw, warnings: [...repeated].map((name) => `--${name} was given more than once; the last one counts`) };
@@ -59,7 +60,7 @@ export function resolveValues(
     const key = keyOf(name, spec);
     const use = raw.get(name);
     if (spec.refused !== undefined) {
-      if (use !== undefined) result.problems.push(`--${name} is not there: ${spec.refused}`);
+      if (use !== undefined) result.problems.push(`${use.label} is not there: ${spec.refused}`);
       continue;
     }
     const variable = (spec.env ?? []).find((candidate) => env[candidate] !== undefined && env[candidate] !== '');
@@ -70,7 +71,7 @@ export function resolveValues(
       if (use !== undefined || (variable !== undefined && command !== 'mock')) result.given.add(key);
     } catch (error) {
       if (!(error instanceof BadValue)) throw error;
-      const where = use === undefined ? `${variable} (environment)` : `--${name}`;
+      const where = use === undefined ? `${variable} (environment)` : use.label;
       result.problems.push(`${where}: ${error.message}`);
     }
     result.values[key] = value;

@@ -67,6 +67,8 @@ export interface OptionSpec {
   readonly defaults?: Readonly<Partial<Record<Form, unknown>>>;
   /** One or two sentences, without the default and the unit: those are added. */
   readonly help: string;
+  /** Help text where a form means something else by the option. */
+  readonly helpFor?: Readonly<Partial<Record<Form, string>>>;
   /** Where the default is not a plain value: its description. */
   readonly defaultText?: string;
   /** Placeholder of the value in `--help`. */

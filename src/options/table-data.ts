@@ -57,13 +57,14 @@ export const DATA_OPTIONS = {
   seed: {
     type: 'int',
     group: 'data',
-    commands: ['run', 'report', 'samples'],
+    commands: ['run', 'report', 'samples', 'mock'],
     vllm: true,
     default: 0,
     min: 0,
     max: 4294967295,
     metavar: 'N',
     help: 'Seed of the samples, the LoRA draw and the arrival times: equal seeds give equal runs.',
+    helpFor: { mock: 'Seed of texts, jitter and faults.' },
   },
   tokenizer: {
     type: 'string',

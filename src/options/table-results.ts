@@ -197,6 +197,13 @@ export const RESULT_OPTIONS = {
     default: false,
     help: 'Write the distribution of prompt and output lengths beside the result file.',
   },
+  'dry-run': {
+    type: 'boolean',
+    group: 'files',
+    commands: ['run'],
+    default: false,
+    help: 'Print the manifest of the samples, as "samples" does, and send nothing to a completion endpoint.',
+  },
   ui: {
     type: 'choice',
     group: 'terminal',

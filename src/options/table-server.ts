@@ -22,6 +22,7 @@ export const SERVER_OPTIONS = {
     default: '127.0.0.1',
     metavar: 'HOST',
     help: 'Host of the server when --base-url is not given.',
+    helpFor: { mock: 'Address to listen on.' },
   },
   port: {
     type: 'int',
@@ -33,7 +34,8 @@ export const SERVER_OPTIONS = {
     min: 0,
     max: 65535,
     metavar: 'N',
-    help: 'Port of the server when --base-url is not given (mock: 0 takes a free one).',
+    help: 'Port of the server when --base-url is not given.',
+    helpFor: { mock: 'Port to listen on; 0 takes any free one.' },
   },
   endpoint: {
     type: 'string',
@@ -102,12 +104,14 @@ export const SERVER_OPTIONS = {
   model: {
     type: 'string',
     group: 'server',
-    commands: ['run', 'report', 'samples'],
+    commands: ['run', 'report', 'samples', 'mock'],
     vllm: true,
     default: null,
+    defaults: { mock: 'Mock-8B-exl3' },
     defaultText: 'the one loaded on the server',
     metavar: 'NAME',
     help: 'Model name in the requests and in the result.',
+    helpFor: { mock: 'Name of the model served.' },
   },
   'served-model-name': {
     type: 'string',
@@ -126,7 +130,8 @@ export const SERVER_OPTIONS = {
     secret: true,
     env: ['TABBY_API_KEY', 'OPENAI_API_KEY'],
     metavar: 'KEY',
-    help: 'Key for the server, sent as Bearer token (mock: the key to ask for). Better given by the environment than on the command line; never printed or saved.',
+    help: 'Key for the server, sent as Bearer token. Better given by the environment than on the command line; never printed or saved.',
+    helpFor: { mock: 'Key asked of every client; without one there is no authentication.' },
   },
   header: {
     type: 'pairs',

@@ -13,6 +13,8 @@ import { OPTIONS } from './table.ts';
 export interface Occurrence {
   /** Name in the table. */
   readonly name: string;
+  /** The spelling that was used, in full and with dashes, for messages. */
+  readonly label: string;
   readonly negated: boolean;
   /** The words that belong to it: none for a flag, one for a value, any number for a list. */
   readonly words: readonly string[];
@@ -74,7 +76,8 @@ export function tokenize(args: readonly string[], command: CommandName, form: Fo
       continue;
     }
     const { typed, path, inline } = splitWord(word);
-    const hit = word === '-h' ? { name: 'help', negated: false } : resolveName(typed, index, command, form);
+    const hit =
+      word === '-h' ? { name: 'help', spelling: 'help', negated: false } : resolveName(typed, index, command, form);
     if (typeof hit === 'string' || (!word.startsWith('--') && word !== '-h')) {
       state.problems.push(typeof hit === 'string' && word.startsWith('--') ? hit : unknownShort(word));
       // The words after an unknown option are most likely its values. They are dropped unseen: one may be a key.
@@ -86,7 +89,12 @@ export function tokenize(args: readonly string[], command: CommandName, form: Fo
     else if (path !== undefined) takeNested(hit, path, inline ?? takeValues(1)[0], state.nested, state.problems);
     else takeOption(hit, inline, takeValues, state, () => secretWord(args, at, index, command, form, () => at++));
   }
-  const nested = [...state.nested].map(([name, value]) => ({ name, negated: false, words: [JSON.stringify(value)] }));
+  const nested = [...state.nested].map(([name, value]) => ({
+    name,
+    label: `--${name}`,
+    negated: false,
+    words: [JSON.stringify(value)],
+  }));
   return { ...state, occurrences: [...state.occurrences, ...nested] };
 }
 
@@ -115,14 +123,15 @@ function takeOption(
 ): void {
   const spec = OPTIONS[hit.name];
   const shape = arity(spec);
-  const label = `--${hit.negated ? 'no-' : ''}${hit.name}`;
+  const label = `--${hit.spelling}`;
   let words: string[];
   if (shape === 'none') {
     if (inline !== undefined && !/^(true|false)$/i.test(inline)) {
       state.problems.push(`${label}: takes no value`);
       return;
     }
-    state.occurrences.push({ name: hit.name, negated: hit.negated !== (inline?.toLowerCase() === 'false'), words: [] });
+    const negated = hit.negated !== (inline?.toLowerCase() === 'false');
+    state.occurrences.push({ name: hit.name, label, negated, words: [] });
     return;
   }
   if (inline !== undefined) words = [inline];
@@ -136,7 +145,7 @@ function takeOption(
     return;
   }
   if (hit.name === 'config') state.configFiles.push(words[0]!);
-  else state.occurrences.push({ name: hit.name, negated: false, words });
+  else state.occurrences.push({ name: hit.name, label, negated: false, words });
 }
 
 /** The next word as the value of a secret even when it begins with a dash, unless it is an option: it must not be reported as one. */
