@@ -1,22 +1,35 @@
 /**
  * Collects the requests of a run as they end and yields every figure of it. Requests come in any order; statistics are taken in
  * sample order, so that they equal vLLM's bit for bit and do not depend on who finished first.
+ *
+ * Memory: about 130 bytes per request and 8 per gap between token frames while values are kept (`maxExactValues` per series), twice
+ * the gaps' while they are sorted. A series with more values goes over to a HDR histogram: first the gaps, then, when there are
+ * more requests than that, all the others. What is a plain count is always exact.
  */
 import type { GoodputKey } from '../metrics.ts';
 import type { RequestRecord } from '../record/record.ts';
-import type { RunSummary } from './summary.ts';
+import { HistogramSet } from './histogram.ts';
+import { PeakCounter, PeakEstimate, type Peaks } from './peaks.ts';
+import { RunningSeries } from './running.ts';
+import { runSeries, storedSeries } from './series.ts';
+import { OWN_KEYS, OWN_SERIES, positionOf, RequestStore, type SampleOrder } from './store.ts';
+import type { RunSummary, SourceSpan } from './summary.ts';
+import { Tally } from './tally.ts';
 
 /** Limits of `--goodput`, in milliseconds. */
 export type GoodputLimits = Readonly<Partial<Record<GoodputKey, number>>>;
 
 export interface RunAggregateOptions {
-  /** `--max-exact-values`: values kept per series before it goes over to a histogram. Default 20,000,000. */
+  /** `--max-exact-values`: values kept per series before it goes over to a histogram. Default {@link DEFAULT_MAX_EXACT}. */
   readonly maxExactValues?: number;
   /** Limits of `--goodput` in milliseconds. */
   readonly goodput?: GoodputLimits;
   /** Keep texts and errors of every request for `--save-detailed`. */
   readonly keepDetail?: boolean;
 }
+
+/** Default of `--max-exact-values`: 160 MB of gaps. */
+export const DEFAULT_MAX_EXACT = 20_000_000;
 
 /** Counts tokens of texts without special tokens; same length and order as `texts`. */
 export type CountTokens = (texts: readonly string[]) => Promise<readonly number[]>;
@@ -30,33 +43,271 @@ export interface SummarizeOptions {
   readonly countTokens?: CountTokens;
 }
 
+/** A successful request whose tokens are still to be counted. */
+interface Pending {
+  /** Position in the store, −1 when it is no longer kept. */
+  readonly at: number;
+  readonly text: string;
+  readonly ttft: number;
+  readonly latency: number;
+  readonly category: string | undefined;
+}
+
+/** Texts handed to the tokenizer at once. */
+const COUNT_BATCH = 512;
+
 export class RunAggregate {
-  constructor(_options: RunAggregateOptions = {}) {
-    throw new Error('to be filled');
+  readonly #max: number;
+  readonly #goodput: GoodputLimits;
+  readonly #tally = new Tally();
+  readonly #pending: Pending[] = [];
+  readonly #spans: { requests: number; firstStart: number; lastEnd: number }[] = [emptySpan()];
+  /** Null once there are more requests than may be kept. */
+  #store: RequestStore | null;
+  /** Series that are no longer kept: the gaps, or all of them. */
+  #running: RunningSeries | null = null;
+  /** Set with {@link #running}: peaks without gaps. */
+  #estimate: PeakEstimate | null = null;
+  /** Goodput of requests that are not kept. */
+  #good = 0;
+  #audio = 0;
+
+  constructor(options: RunAggregateOptions = {}) {
+    this.#max = options.maxExactValues ?? DEFAULT_MAX_EXACT;
+    this.#goodput = options.goodput ?? {};
+    this.#store = new RequestStore(options.keepDetail ?? false);
   }
 
   /** Starts another record file: its requests may repeat indices of the former. */
   nextSource(): void {
-    throw new Error('to be filled');
+    this.#spans.push(emptySpan());
+    this.#store?.nextSource();
+    this.#tally.nextSource();
   }
 
-  /** Takes one finished request. */
-  add(_record: RequestRecord): void {
-    throw new Error('to be filled');
+  /** Takes one finished request. Its arrays are copied, so its buffers may be reused. */
+  add(record: RequestRecord): void {
+    this.#tally.add(record);
+    stretch(this.#spans[this.#spans.length - 1] as Span, record);
+    this.#makeRoom(record.itl.length);
+    const at = this.#store === null ? -1 : this.#store.add(record);
+    if (at === -1) this.#runOwn(record);
+    if (!record.success) return;
+    this.#estimate?.add({ start: record.start_time, ttft: record.ttft, latency: record.latency }, record.itl);
+    this.#running?.addAll('itl', record.itl);
+    if (at === -1) this.#runMetrics(record);
+    const { ttft, latency, category } = record;
+    if (record.output_tokens) this.#settle(at, { ttft, latency, category, tokens: record.output_tokens });
+    else this.#pending.push({ at, ttft, latency, category, text: record.generated_text ?? '' });
   }
 
   /** Requests that succeeded so far. */
   get completed(): number {
-    throw new Error('to be filled');
+    return this.#tally.completed;
   }
 
   /** Requests that failed so far. */
   get failed(): number {
-    throw new Error('to be filled');
+    return this.#tally.failed;
   }
 
-  /** All figures. The aggregate is spent afterwards. */
-  async summarize(_options: SummarizeOptions): Promise<RunSummary> {
-    throw new Error('to be filled');
+  /** The time that each source spans, in order. */
+  get sources(): readonly SourceSpan[] {
+    return this.#spans;
   }
+
+  /** Histograms of the metrics of everything so far, for `--save-hdr`. The caller destroys the set. */
+  histograms(): HistogramSet {
+    const set = new HistogramSet();
+    if (this.#running !== null) set.add(this.#running.histograms);
+    const store = this.#store;
+    for (let at = 0; store !== null && at < store.size; at++) {
+      if (!store.isSuccess(at)) continue;
+      const { ttft, latency, start, arrival, tokens } = store.row(at);
+      set.record('ttft', ttft);
+      if (tokens > 1) set.record('tpot', (latency - ttft) / (tokens - 1));
+      if (store.gapsKept) set.recordAll('itl', store.gapsOf(at));
+      set.record('e2el', latency);
+      set.record('client_queue_time', start - arrival);
+      set.record('e2el_including_client_queue', latency + (start - arrival));
+    }
+    return set;
+  }
+
+  /** All figures. Call once, after the last request. Throws what `countTokens` throws. */
+  async summarize(options: SummarizeOptions): Promise<RunSummary> {
+    const pending = await this.#settlePending(options.countTokens);
+    const tally = this.#tally;
+    const store = this.#store;
+    const order = store?.sampleOrder() ?? { positions: null, repeated: 0 };
+    if (store !== null) this.#judgeStored(store, order);
+    const peaks = this.#peaks();
+    const series =
+      store === null
+        ? runSeries(this.#running as RunningSeries, options.percentiles)
+        : storedSeries(store, order, this.#running, options.percentiles);
+    const counted = options.countTokens === undefined ? 0 : pending;
+    return {
+      durationS: options.durationS,
+      completed: tally.completed,
+      failed: tally.failed,
+      inputTokens: tally.inputTokens,
+      outputTokens: tally.outputTokens,
+      goodRequests: this.#good,
+      inputAudioS: this.#audio,
+      inputSequences: tally.inputSequences,
+      maxOutputTokensPerS: peaks.tokensPerS,
+      maxConcurrentRequests: peaks.concurrentRequests,
+      ...series,
+      detail: store?.detail(order) ?? null,
+      firstErrors: tally.firstErrors(order.repeated > 0),
+      tokenCounts: { told: tally.told, counted, assumedOne: pending - counted },
+      errorKinds: tally.errorKinds(),
+      failedAfterFirstToken: tally.failedAfterFirstToken,
+      finishReasons: tally.finishReasons,
+      frames: tally.frames(),
+      lengths: tally.lengths(),
+      categories: tally.categories(),
+      connections: { opened: tally.opened, staleReconnects: tally.staleReconnects },
+      cached: tally.cached,
+      accepted: tally.accepted,
+      sources: this.#spans,
+      repeatedIndices: order.repeated,
+    };
+  }
+
+  /** Gives up keeping gaps, and then requests, when the next request would exceed what may be kept. */
+  #makeRoom(gaps: number): void {
+    const store = this.#store;
+    if (store === null) return;
+    const tooManyRequests = store.size >= this.#max;
+    if (store.gapsKept && (tooManyRequests || store.gaps.length + gaps > this.#max)) this.#spillGaps(store);
+    if (tooManyRequests) this.#spillRequests(store);
+  }
+
+  #spillGaps(store: RequestStore): void {
+    this.#running = new RunningSeries(new HistogramSet());
+    this.#estimate = new PeakEstimate(store.size === 0 ? 0 : store.row(0).start);
+    for (let at = 0; at < store.size; at++) {
+      if (!store.isSuccess(at)) continue;
+      const gaps = store.gapsOf(at);
+      this.#running.addAll('itl', gaps);
+      this.#estimate.add(store.row(at), gaps);
+    }
+    store.dropGaps();
+  }
+
+  #spillRequests(store: RequestStore): void {
+    const running = this.#running as RunningSeries;
+    for (let at = 0; at < store.size; at++) {
+      for (const key of OWN_KEYS) {
+        const value = store.own(key, at);
+        if (!Number.isNaN(value) && (store.isSuccess(at) || key === 'connect')) running.add(key, value);
+      }
+      if (!store.isSuccess(at)) continue;
+      const { ttft, latency, start, arrival, tokens } = store.row(at);
+      this.#runTimes(ttft, latency, start - arrival);
+      this.#audio += store.audio(at);
+      if (tokens > 0) this.#judge(ttft, latency, tokens);
+    }
+    // Requests whose tokens are still to be counted lose their row as well.
+    this.#pending.forEach((entry, k) => {
+      this.#pending[k] = { ...entry, at: -1 };
+    });
+    this.#store = null;
+  }
+
+  #runOwn(record: RequestRecord): void {
+    for (const key of OWN_KEYS) {
+      const value = OWN_SERIES[key](record);
+      if (!Number.isNaN(value) && (record.success || key === 'connect'))
+        (this.#running as RunningSeries).add(key, value);
+    }
+  }
+
+  #runMetrics(record: RequestRecord): void {
+    this.#runTimes(record.ttft, record.latency, record.start_time - record.arrival_time);
+    this.#audio += record.input_audio_duration ?? 0;
+  }
+
+  #runTimes(ttft: number, latency: number, queued: number): void {
+    const running = this.#running as RunningSeries;
+    running.add('ttft', ttft);
+    running.add('e2el', latency);
+    running.add('client_queue_time', queued);
+    running.add('e2el_including_client_queue', latency + queued);
+  }
+
+  /** A success whose tokens are known. What is stored is judged at the end, in sample order. */
+  #settle(at: number, request: Omit<Pending, 'at' | 'text'> & { readonly tokens: number }): void {
+    this.#tally.settle(request);
+    if (at === -1) this.#judge(request.ttft, request.latency, request.tokens);
+  }
+
+  /** Goodput and, for requests that are not kept, TPOT. */
+  #judge(ttft: number, latency: number, tokens: number): void {
+    const tpot = tokens > 1 ? (latency - ttft) / (tokens - 1) : 0;
+    if (tokens > 1) this.#running?.add('tpot', tpot);
+    if (isGood(this.#goodput, ttft, tpot, latency)) this.#good++;
+  }
+
+  #judgeStored(store: RequestStore, order: SampleOrder): void {
+    for (let k = 0; k < store.size; k++) {
+      const at = positionOf(order, k);
+      if (!store.isSuccess(at)) continue;
+      const { ttft, latency, tokens } = store.row(at);
+      const tpot = tokens > 1 ? (latency - ttft) / (tokens - 1) : 0;
+      if (isGood(this.#goodput, ttft, tpot, latency)) this.#good++;
+      this.#audio += store.audio(at);
+    }
+  }
+
+  /** Counts the tokens that no server told; returns how many requests that were. */
+  async #settlePending(countTokens: CountTokens | undefined): Promise<number> {
+    for (let from = 0; from < this.#pending.length; from += COUNT_BATCH) {
+      const batch = this.#pending.slice(from, from + COUNT_BATCH);
+      const counts = countTokens === undefined ? [] : await countTokens(batch.map(({ text }) => text));
+      batch.forEach(({ at, ttft, latency, category }, k) => {
+        const tokens = countTokens === undefined ? 1 : (counts[k] ?? 0);
+        if (at !== -1) this.#store?.setTokens(at, tokens);
+        this.#settle(at, { ttft, latency, category, tokens });
+      });
+    }
+    return this.#pending.length;
+  }
+
+  #peaks(): Peaks {
+    if (this.#estimate !== null) return this.#estimate.peaks();
+    const store = this.#store as RequestStore;
+    let origin = Number.POSITIVE_INFINITY;
+    let end = Number.NEGATIVE_INFINITY;
+    for (let at = 0; at < store.size; at++) {
+      if (!store.isSuccess(at)) continue;
+      const { start, latency } = store.row(at);
+      origin = Math.min(origin, start);
+      end = Math.max(end, start + latency);
+    }
+    const counter = new PeakCounter(origin, end);
+    for (let at = 0; at < store.size; at++) if (store.isSuccess(at)) counter.add(store.row(at), store.gapsOf(at));
+    return counter.peaks();
+  }
+}
+
+type Span = { requests: number; firstStart: number; lastEnd: number };
+
+function emptySpan(): Span {
+  return { requests: 0, firstStart: Number.POSITIVE_INFINITY, lastEnd: Number.NEGATIVE_INFINITY };
+}
+
+function stretch(span: Span, record: RequestRecord): void {
+  span.requests++;
+  span.firstStart = Math.min(span.firstStart, record.start_time);
+  span.lastEnd = Math.max(span.lastEnd, record.start_time + Math.max(record.latency, record.end ?? 0));
+}
+
+/** Within every limit given, as vLLM judges: limit / 1000 >= value in seconds; no limits, no good requests. */
+function isGood(limits: GoodputLimits, ttft: number, tpot: number, e2el: number): boolean {
+  const within = (limit: number | undefined, value: number) => limit === undefined || limit / 1000 >= value;
+  const any = limits.ttft !== undefined || limits.tpot !== undefined || limits.e2el !== undefined;
+  return any && within(limits.ttft, ttft) && within(limits.tpot, tpot) && within(limits.e2el, e2el);
 }

@@ -1,5 +1,160 @@
-/** Placeholder: the figures of a run, filled by `collect.ts` and read by `report/`. */
-export interface RunSummary {
+/**
+ * The figures of a run as data: made by `collect.ts`, read by `report/`. Latencies in milliseconds, made as vLLM makes them: the
+ * statistic is taken over seconds first and multiplied by 1000 afterwards.
+ */
+import type { LatencyKey } from '../metrics.ts';
+
+/** Where percentiles and medians come from: all values, or a HDR histogram (three digits) when there were too many. */
+export type PercentileSource = 'exact' | 'hdr';
+
+/** Figures of one series. All 0 when it is empty (`count` 0), as in vLLM. */
+export interface SeriesSummary {
+  readonly count: number;
+  readonly meanMs: number;
+  readonly medianMs: number;
+  readonly stdMs: number;
+  readonly minMs: number;
+  readonly maxMs: number;
+  /** Value by percentile, for each percentile asked for and each of {@link STANDARD_PERCENTILES}. */
+  readonly percentilesMs: ReadonlyMap<number, number>;
+  readonly source: PercentileSource;
+}
+
+/** Percentiles that every series of ours has, whatever was asked for. */
+export const STANDARD_PERCENTILES: readonly number[] = [50, 90, 95, 99, 99.9];
+
+/** A value per request in sample order, made when it is read. */
+export interface View<T> {
+  readonly length: number;
+  at(index: number): T;
+}
+
+/** Per-request values in sample order, failed requests included: vLLM's arrays. */
+export interface DetailViews {
+  readonly inputLens: View<number>;
+  readonly outputLens: View<number>;
+  readonly ttfts: View<number>;
+  /** Null when there were too many gaps to keep them. */
+  readonly itls: View<Float64Array> | null;
+  readonly latencies: View<number>;
+  readonly startTimes: View<number>;
+  /** start − arrival. */
+  readonly queueTimes: View<number>;
+  readonly generatedTexts: View<string>;
+  readonly errors: View<string>;
+}
+
+/** Failures of one kind. */
+export interface ErrorKindSummary {
+  readonly kind: string;
+  readonly count: number;
+  /** The words of the failure that comes first in sample order. */
+  readonly sample: string;
+  /** Count by HTTP status, when there was one. */
+  readonly statuses: ReadonlyMap<number, number>;
+}
+
+/** Token frames of the successful requests. */
+export interface FrameSummary {
+  readonly tokenFrames: number;
+  readonly reasoningFrames: number;
+  /** Frames that shared a socket read with an earlier token frame. */
+  readonly mergedFrames: number;
+  readonly reads: number;
+  /** Output tokens per token frame, over requests whose tokens were told; null when none was. */
+  readonly tokensPerFrame: number | null;
+}
+
+/** Output lengths asked for against those made, over successful requests that have both. */
+export interface LengthSummary {
+  readonly requests: number;
+  readonly askedTokens: number;
+  readonly madeTokens: number;
+  readonly exact: number;
+  readonly short: number;
+  readonly long: number;
+  /** How many tokens were missing → how many requests, for those that ended by length. */
+  readonly missingAtLengthEnd: ReadonlyMap<number, number>;
+  /** Short ones that ended by themselves (any finish reason but "length"). */
+  readonly shortByOwnEnd: number;
+  /** Requests whose usage cannot be right: prompt tokens far above the known prompt (output chunking, long outputs). */
+  readonly usageSuspect: number;
+}
+
+/** One category of the data set. */
+export interface CategorySummary {
+  readonly category: string;
   readonly completed: number;
   readonly failed: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly meanTtftMs: number;
+  readonly meanTpotMs: number;
+  readonly meanE2elMs: number;
+}
+
+/** How the output tokens of successful requests were counted. */
+export interface TokenCountSummary {
+  /** Told by the server. */
+  readonly told: number;
+  /** Counted by the tokenizer over the text, because the server told none. */
+  readonly counted: number;
+  /** Taken as 1, because there was no tokenizer either. */
+  readonly assumedOne: number;
+}
+
+/** One source (record file) of the aggregate. */
+export interface SourceSpan {
+  readonly requests: number;
+  /** Earliest start of a request, seconds; infinity without requests. */
+  readonly firstStart: number;
+  /** Latest end of an answer, seconds; minus infinity without requests. */
+  readonly lastEnd: number;
+}
+
+/** Keys of the series that only tabby-load reports; see `collect.ts` for what each is. */
+export type OwnSeriesKey =
+  | 'ttft_from_arrival'
+  | 'first_byte'
+  | 'first_answer'
+  | 'server_prompt_time'
+  | 'server_completion_time'
+  | 'server_queue_time'
+  | 'server_total_time'
+  | 'connect';
+
+/** Every figure of a run. */
+export interface RunSummary {
+  readonly durationS: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Completed requests within every goodput limit; 0 without limits. */
+  readonly goodRequests: number;
+  readonly inputAudioS: number;
+  readonly inputSequences: number;
+  readonly maxOutputTokensPerS: number;
+  readonly maxConcurrentRequests: number;
+  readonly metrics: Readonly<Record<LatencyKey, SeriesSummary>>;
+  readonly own: Readonly<Record<OwnSeriesKey, SeriesSummary>>;
+  /** Null when there were too many requests to keep their values. */
+  readonly detail: DetailViews | null;
+  /** Errors of the first failures in sample order, ten at most. */
+  readonly firstErrors: readonly string[];
+  readonly tokenCounts: TokenCountSummary;
+  readonly errorKinds: readonly ErrorKindSummary[];
+  /** Failed requests that had received token frames. */
+  readonly failedAfterFirstToken: number;
+  /** Successful requests by finish reason; 'none' where the server gave none. */
+  readonly finishReasons: ReadonlyMap<string, number>;
+  readonly frames: FrameSummary;
+  readonly lengths: LengthSummary;
+  readonly categories: readonly CategorySummary[];
+  readonly connections: { readonly opened: number; readonly staleReconnects: number };
+  readonly cached: { readonly requests: number; readonly tokens: number; readonly promptTokens: number };
+  readonly accepted: { readonly requests: number; readonly tokens: number; readonly outputTokens: number };
+  readonly sources: readonly SourceSpan[];
+  /** Indices that occurred more than once: repeats when they are in different sources. */
+  readonly repeatedIndices: number;
 }
