@@ -3,8 +3,8 @@
  * server say. Pure: the transport collects, this judges.
  */
 import { codeOf, messageOf } from '../errors.ts';
-import type { FailureKind, RequestRecord, ServerTimes } from '../record/record.ts';
 import type { AnswerReader } from '../record/answer.ts';
+import type { FailureKind, RequestRecord, ServerTimes } from '../record/record.ts';
 import { ConnectTimeout, connectWords } from './connect-error.ts';
 
 /** Characters of a server's words that are kept, as in the shim. */

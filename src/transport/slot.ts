@@ -5,9 +5,9 @@
  */
 import type { Dispatcher } from 'undici';
 import { codeOf } from '../errors.ts';
+import type { AnswerReader } from '../record/answer.ts';
 import { nowMs } from '../record/clock.ts';
 import type { Target } from '../record/messages.ts';
-import type { AnswerReader } from '../record/answer.ts';
 import { Connection, type ConnectionPlace } from './connection.ts';
 import { type Exchange, type GivenUp, WORDS_LIMIT } from './outcome.ts';
 import type { WorkView } from './shared-work.ts';
