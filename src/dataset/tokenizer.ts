@@ -32,3 +32,8 @@ export interface LocalTokenizer extends TokenCounter {
     options: { readonly addGenerationPrompt: boolean; readonly kwargs?: Readonly<Record<string, unknown>> },
   ): string | null;
 }
+
+/** Is this tokenizer at hand in this process (not the server's)? */
+export function isLocalTokenizer(tokenizer: TokenCounter): tokenizer is LocalTokenizer {
+  return 'encode' in tokenizer;
+}

@@ -1,0 +1,129 @@
+/**
+ * A tokenizer at hand in this process, from a folder with `tokenizer.json`. Loaded only when one is needed (`openTokenizer` imports
+ * this file then): it brings the tokenizer and template libraries along.
+ */
+import { messageOf, usageError } from '../errors.ts';
+import { byteLevelDecoder } from './byte-decoder.ts';
+import { chatTemplateRenderer } from './chat-template.ts';
+import { rememberPieces } from './piece-cache.ts';
+import type { LocalTokenizer } from './tokenizer.ts';
+import { readTokenizerFiles, type TokenizerFiles, type TokenizerJson } from './tokenizer-files.ts';
+import { type LibraryTokenizer, Tokenizer } from './tokenizer-library.ts';
+import { startCountingThreads, type ThreadPool } from './tokenizer-threads.ts';
+
+/** From this many characters in one batch on, threads count faster than this thread alone, their start of half a second included. */
+const THREADS_FROM_CHARS = 8_000_000;
+
+/** The special tokens that have a name in `tokenizer_config.json`, in the order of Python's `SPECIAL_TOKENS_ATTRIBUTES`. */
+const NAMED_TOKENS = [
+  'bos_token',
+  'eos_token',
+  'unk_token',
+  'sep_token',
+  'pad_token',
+  'cls_token',
+  'mask_token',
+] as const;
+
+/** Opens the tokenizer in `folder`; `id` is what to call it, `option` what the user gave. Throws a usage error. */
+export async function openLocalTokenizer(folder: string, id: string, option = '--tokenizer'): Promise<LocalTokenizer> {
+  const files = await readTokenizerFiles(folder, option);
+  const tokenizer = buildTokenizer(files, `${option}: the tokenizer in ${folder}`);
+  const named = namedTokens(files.config);
+  const added = tokenizer.encode('', { add_special_tokens: true }).ids.length;
+  const count = (text: string) => tokenizer.tokenize(text, { add_special_tokens: true }).length;
+  let threads: Promise<ThreadPool | null> | null = null;
+  const render = files.chatTemplate === null ? null : chatTemplateRenderer(files.chatTemplate, named, id);
+  return {
+    id,
+    async countAll(texts) {
+      const chars = texts.reduce((sum, text) => sum + text.length, 0);
+      if (chars < THREADS_FROM_CHARS) return texts.map(count);
+      threads ??= startCountingThreads(folder);
+      const pool = await threads;
+      return pool === null ? texts.map(count) : pool.countAll(texts);
+    },
+    async close() {
+      const pool = await threads;
+      threads = null;
+      await pool?.close();
+    },
+    encode: (text, addSpecialTokens = true) =>
+      // A token that is not in the vocabulary has no id; Python's tokenizers leave it out.
+      tokenizer.encode(text, { add_special_tokens: addSpecialTokens }).ids.flatMap((tokenId) => tokenId ?? []),
+    decode: decoderOf(tokenizer, files.tokenizer),
+    vocabSize: vocabSizeOf(files.tokenizer),
+    specialIds: specialIdsOf(tokenizer, named, files.config),
+    specialTokensAdded: added,
+    applyChatTemplate: (messages, options) => render?.(messages, options) ?? null,
+  };
+}
+
+/** A function that counts the tokens of one text, for the counting threads: the same code on the same files. */
+export async function openCounter(folder: string): Promise<(text: string) => number> {
+  const tokenizer = buildTokenizer(
+    await readTokenizerFiles(folder, '--tokenizer'),
+    `--tokenizer: the tokenizer in ${folder}`,
+  );
+  return (text) => tokenizer.tokenize(text, { add_special_tokens: true }).length;
+}
+
+function buildTokenizer(files: TokenizerFiles, what: string): LibraryTokenizer {
+  try {
+    const tokenizer = new Tokenizer(files.tokenizer, files.config);
+    rememberPieces(tokenizer, files.tokenizer);
+    return tokenizer;
+  } catch (error) {
+    throw usageError(
+      `${what} is of a kind that is not supported: ${messageOf(error)}`,
+      "Use the server's own tokenizer (leave --tokenizer out), or another model's with the same vocabulary.",
+      error,
+    );
+  }
+}
+
+function decoderOf(tokenizer: LibraryTokenizer, json: TokenizerJson): LocalTokenizer['decode'] {
+  const special = new Set(json.added_tokens.flatMap((token) => (token.special === true ? [token.id] : [])));
+  const tokenOf = (id: number) => tokenizer.id_to_token(id);
+  if (json.decoder?.['type'] === 'ByteLevel') return byteLevelDecoder(tokenOf, special);
+  return (ids, skipSpecialTokens = false) => {
+    const known = ids.filter((id) => tokenOf(id) !== undefined && !(skipSpecialTokens && special.has(id)));
+    if (known.length === 0) return '';
+    return tokenizer.decode(known, { skip_special_tokens: false, clean_up_tokenization_spaces: false });
+  };
+}
+
+function vocabSizeOf(json: TokenizerJson): number {
+  const { vocab } = json.model;
+  return Array.isArray(vocab) ? vocab.length : Object.keys(vocab).length;
+}
+
+/** The named special tokens of the config; a token may be a text or an object with `content`. */
+function namedTokens(config: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  const named: Record<string, string> = {};
+  for (const name of NAMED_TOKENS) {
+    const content = contentOf(config[name]);
+    if (content !== null) named[name] = content;
+  }
+  return named;
+}
+
+function contentOf(token: unknown): string | null {
+  if (typeof token === 'string') return token;
+  const content = (token as { content?: unknown } | null | undefined)?.content;
+  return typeof content === 'string' ? content : null;
+}
+
+/** Python's `all_special_ids`: the named tokens, then the additional ones, each once. */
+function specialIdsOf(
+  tokenizer: LibraryTokenizer,
+  named: Readonly<Record<string, string>>,
+  config: Readonly<Record<string, unknown>>,
+): readonly number[] {
+  const extra = config['extra_special_tokens'] ?? config['additional_special_tokens'];
+  const tokens = [
+    ...Object.values(named),
+    ...(Array.isArray(extra) ? extra : []).flatMap((token) => contentOf(token) ?? []),
+  ];
+  return [...new Set(tokens)].flatMap((token) => tokenizer.token_to_id(token) ?? []);
+}
