@@ -28,7 +28,7 @@ function newest(path) {
 
 const lock = `${root}package-lock.json`;
 const installed = `${root}node_modules/.package-lock.json`;
-if (newest(installed) < newest(lock)) must('npm', ['ci', '--no-audit', '--no-fund']);
+if (newest(installed) < newest(lock)) must('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund']);
 
 const sources = Math.max(newest(`${root}src`), newest(`${root}scripts/build.mjs`), newest(`${root}package.json`));
 if (newest(`${root}dist/main.js`) < sources) must(process.execPath, [`${root}scripts/build.mjs`]);
