@@ -1,29 +1,110 @@
-/** Writes a record file while the run goes on. */
+/**
+ * Writes a record file while the run goes on: frames are handed to the system as they come, one write at a time and in order, so a
+ * crash costs what was not yet shipped by the workers. Trouble with the file never ends a run; it is kept as one message.
+ */
+import { type FileHandle, open } from 'node:fs/promises';
+import { codeOf, messageOf, usageError } from '../errors.ts';
+import { decodeRequests, encodeFrame, jsonLine } from './codec.ts';
 import type { RecordEnd, RecordHeader } from './record.ts';
 
+/** Hints for what most often stands in the way of a record file. */
+const HINTS: Readonly<Record<string, string>> = {
+  ENOENT: 'The folder does not exist: make it first.',
+  EISDIR: 'That is a folder: give a file name.',
+  EACCES: 'No permission to write there: choose another place.',
+  EROFS: 'That file system is read-only: choose another place.',
+  ENOSPC: 'The disk is full: free room or choose another place.',
+};
+
 export class RecordFileWriter {
-  /** Opens (and empties) the file. Throws a usage error naming `--save-records` when it cannot be written. */
-  static async open(_path: string): Promise<RecordFileWriter> {
-    throw new Error('to be filled');
+  readonly #path: string;
+  readonly #file: FileHandle;
+  readonly #lines: boolean;
+  #queue: Uint8Array[] = [];
+  /** The write under way, with all that was queued before it. */
+  #writing: Promise<void> | null = null;
+  #failure: string | null = null;
+  #bytes = 0;
+
+  private constructor(path: string, file: FileHandle) {
+    this.#path = path;
+    this.#file = file;
+    this.#lines = path.endsWith('.jsonl');
+  }
+
+  /**
+   * Opens (and empties) the file: JSON lines when its name ends in `.jsonl`, else msgpack.
+   * @throws a usage error naming `--save-records` when it cannot be written
+   */
+  static async open(path: string): Promise<RecordFileWriter> {
+    try {
+      return new RecordFileWriter(path, await open(path, 'w'));
+    } catch (error) {
+      const code = codeOf(error);
+      throw usageError(`--save-records ${path} cannot be written: ${messageOf(error)}`, HINTS[code] ?? '', error);
+    }
   }
 
   /** First frame. */
-  header(_header: RecordHeader): void {
-    throw new Error('to be filled');
+  header(header: RecordHeader): void {
+    this.#push(this.#lines ? Buffer.from(jsonLine(header)) : Uint8Array.from(encodeFrame(header)));
   }
 
-  /** Requests as `encodeRequest` made them, one after the other. Never throws; see {@link failure}. */
-  appendEncoded(_bytes: Uint8Array): void {
-    throw new Error('to be filled');
+  /** Requests as `encodeRequest` made them, one after the other; the bytes must not change afterwards. Never throws; see {@link failure}. */
+  appendEncoded(bytes: Uint8Array): void {
+    if (this.#failure !== null) return;
+    this.#push(this.#lines ? Buffer.from(decodeRequests(bytes).map(jsonLine).join('')) : bytes);
   }
 
-  /** Last frame; waits until everything is on disk and closes the file. Never throws; see {@link failure}. */
-  async end(_end: RecordEnd): Promise<void> {
-    throw new Error('to be filled');
+  /** Last frame; waits until everything is written and closes the file. Never throws; see {@link failure}. */
+  async end(end: RecordEnd): Promise<void> {
+    this.#push(this.#lines ? Buffer.from(jsonLine(end)) : Uint8Array.from(encodeFrame(end)));
+    await this.close();
+  }
+
+  /** Closes the file without an end frame, after what was handed over is written. Safe to call twice. Never throws. */
+  async close(): Promise<void> {
+    while (this.#writing !== null) await this.#writing;
+    await this.#file.close().catch((error: unknown) => this.#fail(error));
   }
 
   /** Why writing stopped, as one line for the user; null while all is well. */
   get failure(): string | null {
-    throw new Error('to be filled');
+    return this.#failure;
+  }
+
+  /** Bytes written so far. */
+  get bytesWritten(): number {
+    return this.#bytes;
+  }
+
+  #push(bytes: Uint8Array): void {
+    if (this.#failure !== null) return;
+    this.#queue.push(bytes);
+    this.#writing ??= this.#drain();
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const batch = this.#queue.length === 1 ? (this.#queue[0] as Uint8Array) : Buffer.concat(this.#queue);
+      this.#queue = [];
+      try {
+        for (let at = 0; at < batch.length; ) {
+          const { bytesWritten } = await this.#file.write(batch, at, batch.length - at);
+          at += bytesWritten;
+          this.#bytes += bytesWritten;
+        }
+      } catch (error) {
+        this.#fail(error);
+      }
+    }
+    this.#writing = null;
+  }
+
+  #fail(error: unknown): void {
+    this.#queue = [];
+    this.#failure ??=
+      `The record file ${this.#path} could not be written on after ${this.#bytes} bytes: ${messageOf(error)}. ` +
+      'The run goes on; its result is not affected.';
   }
 }

@@ -41,6 +41,7 @@ export function encodeFrame(frame: RecordHeader | RecordEnd): Uint8Array {
  * checked. `itl` is a Float64Array of its own.
  */
 export function decodeRequests(bytes: Uint8Array): readonly RequestRecord[] {
+  if (bytes.length === 0) return [];
   const frames = unpackr.unpackMultiple(bytes) as { itl: unknown; partial?: { itl: unknown } }[];
   for (const frame of frames) restoreItl(frame);
   return frames as unknown as RequestRecord[];

@@ -1,0 +1,169 @@
+/**
+ * Checks a decoded frame of a file of unknown origin and brings it into the shape of `record.ts`. Lenient where the meaning is plain
+ * (files written by hand or by another program), strict about numbers: a value that is no finite number must not reach a statistic.
+ */
+import type { RecordEnd, RecordFrame, RecordHeader, RequestRecord } from './record.ts';
+import { RECORD_SCHEMA } from './record.ts';
+
+/** Why a frame cannot be used, in words that fit behind "line 5: " or "byte 812: ". */
+export class FrameProblem extends Error {}
+
+/** The file was written by another version; nothing in it can be trusted to mean what it seems. */
+export class WrongSchema extends FrameProblem {}
+
+type Raw = Readonly<Record<string, unknown>>;
+
+/** Optional fields of a request that are numbers. */
+const NUMBERS = [
+  'client_prompt_len',
+  'status',
+  'output_len',
+  'worker',
+  'frames',
+  'merged_frames',
+  'reads',
+  'first_byte',
+  'first_answer',
+  'reasoning_frames',
+  'end',
+  'connect_s',
+  'logprob_tokens',
+  'cached_tokens',
+  'accepted_tokens',
+  'input_audio_duration',
+  'num_input_sequences',
+] as const;
+
+/** Optional fields of a request that are text. */
+const TEXTS = ['error_kind', 'category', 'generated_text', 'request_id'] as const;
+
+/**
+ * The frame, or null for a kind of frame that this version does not know (it is passed over).
+ * @param nextIndex index of a request that has none: its place in the file
+ * @throws FrameProblem
+ */
+export function checkFrame(raw: unknown, nextIndex: number): RecordFrame | null {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw) || ArrayBuffer.isView(raw)) {
+    throw new FrameProblem('not an object');
+  }
+  const frame = raw as Raw;
+  switch (frame['type']) {
+    case 'header':
+      return checkHeader(frame);
+    case 'end':
+      return checkEnd(frame);
+    case 'request':
+      return checkRequest(frame, nextIndex);
+    case undefined:
+      if ('success' in frame || ('ttft' in frame && 'latency' in frame)) return checkRequest(frame, nextIndex);
+      throw new FrameProblem('not a record: it has no "type" and is no request');
+    default:
+      if (typeof frame['type'] === 'string') return null;
+      throw new FrameProblem('"type" is not text');
+  }
+}
+
+function checkHeader(frame: Raw): RecordHeader {
+  const schema = frame['schema'] ?? RECORD_SCHEMA;
+  if (schema !== RECORD_SCHEMA) {
+    throw new WrongSchema(`written as ${JSON.stringify(schema)}, this version reads "${RECORD_SCHEMA}"`);
+  }
+  const options = frame['options'] ?? {};
+  if (typeof options !== 'object' || Array.isArray(options)) throw new FrameProblem('"options" is not an object');
+  const started = frame['started_at'];
+  return {
+    ...frame,
+    type: 'header',
+    schema: RECORD_SCHEMA,
+    started_at: typeof started === 'string' ? started : '',
+    options: options as Raw,
+  };
+}
+
+function checkEnd(frame: Raw): RecordEnd {
+  return {
+    ...frame,
+    type: 'end',
+    duration_s: number(frame, 'duration_s', undefined),
+    interrupted: frame['interrupted'] === true,
+  };
+}
+
+function checkRequest(frame: Raw, nextIndex: number): RequestRecord {
+  const i = number(frame, 'i', nextIndex);
+  if (!Number.isSafeInteger(i) || i < 0) throw new FrameProblem(`"i" is not an index: ${i}`);
+  const start = number(frame, 'start_time', 0);
+  const error = frame['error'] ?? '';
+  if (typeof error !== 'string') throw new FrameProblem('"error" is not text');
+  const success = frame['success'] ?? error === '';
+  if (typeof success !== 'boolean') throw new FrameProblem('"success" is neither true nor false');
+  const out: Record<string, unknown> = {
+    type: 'request',
+    i,
+    success,
+    prompt_len: count(frame, 'prompt_len', 0),
+    output_tokens: frame['output_tokens'] == null ? null : count(frame, 'output_tokens', 0),
+    ttft: number(frame, 'ttft', 0),
+    itl: gaps(frame, 'itl'),
+    latency: number(frame, 'latency', 0),
+    start_time: start,
+    arrival_time: number(frame, 'arrival_time', start),
+    error,
+  };
+  copyOptional(frame, out);
+  return out as unknown as RequestRecord;
+}
+
+function copyOptional(frame: Raw, out: Record<string, unknown>): void {
+  for (const key of NUMBERS) if (frame[key] != null) out[key] = number(frame, key, 0);
+  for (const key of TEXTS) if (typeof frame[key] === 'string') out[key] = frame[key];
+  const reason = frame['finish_reason'];
+  if (reason === null || typeof reason === 'string') out['finish_reason'] = reason;
+  if (frame['stale_reconnect'] === true) out['stale_reconnect'] = true;
+  if (frame['trailing_garbage'] === true) out['trailing_garbage'] = true;
+  const server = frame['server'];
+  if (typeof server === 'object' && server !== null) {
+    const times: Record<string, number> = {};
+    for (const key of ['prompt_time', 'completion_time', 'total_time', 'queue_time']) {
+      const value = (server as Raw)[key];
+      if (typeof value === 'number' && Number.isFinite(value)) times[key] = value;
+    }
+    out['server'] = times;
+  }
+  const partial = frame['partial'];
+  if (typeof partial === 'object' && partial !== null) {
+    out['partial'] = {
+      ttft: number(partial as Raw, 'ttft', 0),
+      itl: gaps(partial as Raw, 'itl'),
+      latency: number(partial as Raw, 'latency', 0),
+      frames: number(partial as Raw, 'frames', 0),
+    };
+  }
+}
+
+function number(frame: Raw, key: string, fallback: number | undefined): number {
+  const value = frame[key] ?? fallback;
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  throw new FrameProblem(value === undefined ? `"${key}" is missing` : `"${key}" is not a finite number`);
+}
+
+function count(frame: Raw, key: string, fallback: number): number {
+  const value = number(frame, key, fallback);
+  if (value < 0 || !Number.isInteger(value)) throw new FrameProblem(`"${key}" is not a count: ${value}`);
+  return value;
+}
+
+function gaps(frame: Raw, key: string): Float64Array {
+  const value = frame[key];
+  if (value == null) return NO_GAPS;
+  const list = value instanceof Float64Array ? value : Array.isArray(value) ? value : null;
+  if (list === null) throw new FrameProblem(`"${key}" is not a list of numbers`);
+  for (let k = 0; k < list.length; k++) {
+    if (typeof list[k] !== 'number' || !Number.isFinite(list[k])) {
+      throw new FrameProblem(`"${key}" holds something that is no finite number, at ${k}`);
+    }
+  }
+  return list instanceof Float64Array ? list : Float64Array.from(list as number[]);
+}
+
+const NO_GAPS = new Float64Array(0);
