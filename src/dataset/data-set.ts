@@ -52,11 +52,9 @@ export interface DataSetRequest {
   readonly enableMultimodalChat: boolean;
   /** `--skip-chat-template` (custom; Spec-Bench ignores it, as vLLM does). */
   readonly skipChatTemplate: boolean;
-  /** `--output-len`: tokens to ask for, over the data set's own option; null when not given. */
-  readonly outputLen: number | null;
-  /** `--sharegpt-output-len`: tokens to ask for in place of the reply's length; null when not given. */
+  /** `--sharegpt-output-len` (or `--output-len`): tokens to ask for in place of the reply's length; null when not given. */
   readonly sharegptOutputLen: number | null;
-  /** `--spec-bench-output-len`. */
+  /** `--spec-bench-output-len` (or `--output-len`). */
   readonly specBenchOutputLen: number;
   /** `--spec-bench-category`: keep this category only; null or empty: all. */
   readonly specBenchCategory: string | null;

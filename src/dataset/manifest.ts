@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { codeOf, usageError } from '../errors.ts';
-import { pythonJson } from './python-json.ts';
+import { PYTHON_DEFAULT, type PyJson, pythonJson } from '../python-json.ts';
 import type { Prompt, SampleRequest } from './sample.ts';
 
 /** First line of every manifest. */
@@ -27,7 +27,10 @@ export interface ManifestSummary {
  * `json.dumps(prompt, sort_keys=True)` when it is a list. Half a surrogate pair in a text counts as U+FFFD (Python cannot hash it).
  */
 export function promptHash(prompt: Prompt): string {
-  const text = typeof prompt === 'string' ? prompt : pythonJson(prompt);
+  const text =
+    typeof prompt === 'string'
+      ? prompt
+      : pythonJson(prompt as unknown as PyJson, { ...PYTHON_DEFAULT, sortKeys: true });
   return createHash('sha256').update(text, 'utf8').digest('hex').slice(0, 16);
 }
 

@@ -144,7 +144,7 @@ async function addFitting(
   const lengths = new Map(
     usable.map((candidate, i) => [candidate as Candidate, { prompt: promptLens[i]!, output: -1 }]),
   );
-  const forced = request.outputLen ?? request.sharegptOutputLen;
+  const forced = request.sharegptOutputLen;
   if (forced === null) {
     // Replies of prompts that do not fit need no counting.
     const counted = usable.filter((_, i) => promptLens[i]! >= MIN_TOKENS && promptLens[i]! <= MAX_PROMPT_TOKENS);

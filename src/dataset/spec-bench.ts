@@ -91,7 +91,7 @@ async function toSamples(
   return rows.map((row, i) => ({
     prompt: prompts[i]!,
     promptLen: promptLens[i]!,
-    outputLen: request.outputLen ?? request.specBenchOutputLen,
+    outputLen: request.specBenchOutputLen,
     requestId: `${request.requestIdPrefix}${i}`,
     ...(row.category === null ? {} : { category: row.category }),
   }));

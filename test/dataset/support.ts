@@ -63,7 +63,6 @@ export function requestFor(more: Partial<DataSetRequest>): DataSetRequest {
     mode: 'shim',
     enableMultimodalChat: false,
     skipChatTemplate: false,
-    outputLen: null,
     sharegptOutputLen: null,
     specBenchOutputLen: 256,
     specBenchCategory: null,
