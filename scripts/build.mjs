@@ -1,20 +1,21 @@
 // Bundles the two entry points (main, worker) into dist/ with esbuild. Libraries that are plain JavaScript are bundled, so that
 // an installed tabby-load needs no install scripts and starts fast; undici and piscina stay ordinary dependencies
 // (piscina needs its own worker file on disk, and undici should be patchable by `npm update`).
-import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const pkg = JSON.parse(await readFile(`${root}package.json`, 'utf8'));
 
-await rm(`${root}dist`, { recursive: true, force: true });
-await mkdir(`${root}dist`, { recursive: true });
+// Built beside the last build and put in its place at the end: a mistake in the sources must not leave nothing behind.
+const out = `.tmp/build-${process.pid}`;
+await mkdir(`${root}${out}`, { recursive: true });
 
 const result = await build({
   absWorkingDir: root,
   entryPoints: { main: 'src/main.ts', worker: 'src/worker.ts' },
-  outdir: 'dist',
+  outdir: out,
   bundle: true,
   splitting: true,
   format: 'esm',
@@ -29,6 +30,10 @@ const result = await build({
   legalComments: 'none',
   metafile: true,
   logLevel: 'warning',
+}).catch(async () => {
+  // esbuild has said what is wrong.
+  await rm(`${root}${out}`, { recursive: true, force: true });
+  process.exit(1);
 });
 
 // The licences of what was bundled travel with it.
@@ -48,5 +53,7 @@ for (const name of [...bundled].sort()) {
   }
   notices.push(`${name} ${meta.version} (${meta.license ?? 'see below'})\n\n${text.trim()}\n`);
 }
-await writeFile(`${root}dist/THIRD_PARTY_NOTICES.txt`, notices.join(`\n${'-'.repeat(78)}\n\n`));
-await chmod(`${root}dist/main.js`, 0o755);
+await writeFile(`${root}${out}/THIRD_PARTY_NOTICES.txt`, notices.join(`\n${'-'.repeat(78)}\n\n`));
+await chmod(`${root}${out}/main.js`, 0o755);
+await rm(`${root}dist`, { recursive: true, force: true });
+await rename(`${root}${out}`, `${root}dist`);

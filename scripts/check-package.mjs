@@ -34,15 +34,30 @@ function check(good, message) {
 
 const dir = await mkdtemp(join(tmpdir(), 'tabby-load-pack-'));
 try {
-  const [{ filename, files }] = JSON.parse(must('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', dir]));
+  const [{ filename, files }] = JSON.parse(
+    must('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', dir]),
+  );
   const packed = files.map(({ path }) => path);
   for (const path of ['dist/main.js', 'dist/worker.js', 'LICENSE', 'README.md', 'CHANGELOG.md', 'package.json']) {
     check(packed.includes(path), `the tarball holds ${path}`);
   }
-  check(!packed.some((path) => path.endsWith('.map') || path.startsWith('src/')), 'the tarball holds no sources and no source maps');
+  check(
+    !packed.some((path) => path.endsWith('.map') || path.startsWith('src/')),
+    'the tarball holds no sources and no source maps',
+  );
 
   const prefix = join(dir, 'prefix');
-  must('npm', ['install', '--global', '--prefix', prefix, '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', join(dir, filename)]);
+  must('npm', [
+    'install',
+    '--global',
+    '--prefix',
+    prefix,
+    '--prefer-offline',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    join(dir, filename),
+  ]);
   const total = await sizeOf(prefix);
   check(total < LIMIT_BYTES, `installed size is ${(total / 1e6).toFixed(1)} MB, below ${LIMIT_BYTES / 1e6} MB`);
 
@@ -50,18 +65,26 @@ try {
   const modules = await readdir(join(home, 'node_modules'));
   const withScripts = [];
   for (const name of modules.filter((each) => !each.startsWith('.'))) {
-    const folders = name.startsWith('@') ? (await readdir(join(home, 'node_modules', name))).map((sub) => join(name, sub)) : [name];
+    const folders = name.startsWith('@')
+      ? (await readdir(join(home, 'node_modules', name))).map((sub) => join(name, sub))
+      : [name];
     for (const folder of folders) {
       const { scripts = {} } = JSON.parse(await readFile(join(home, 'node_modules', folder, 'package.json'), 'utf8'));
       if (scripts.install || scripts.preinstall || scripts.postinstall) withScripts.push(folder);
     }
   }
   // Optional native parts may have such scripts; what is left out with --ignore-scripts must not be missed.
-  check(withScripts.length === 0, `no dependency has an install script${withScripts.length > 0 ? `: ${withScripts.join(', ')}` : ''}`);
+  check(
+    withScripts.length === 0,
+    `no dependency has an install script${withScripts.length > 0 ? `: ${withScripts.join(', ')}` : ''}`,
+  );
 
   const bin = join(prefix, 'bin', 'tabby-load');
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
-  check(must(bin, ['--version'], { cwd: dir }).trim() === `tabby-load ${version}`, 'the installed program tells its version');
+  check(
+    must(bin, ['--version'], { cwd: dir }).trim() === `tabby-load ${version}`,
+    'the installed program tells its version',
+  );
 
   // A whole run from the installed package: piscina has to find its own worker file and ours.
   const script = `
@@ -80,7 +103,9 @@ try {
       process.stdout.write(run.stdout);
       process.exitCode = run.status;
     });`;
-  const result = JSON.parse(must(process.execPath, ['--input-type=module', '--eval', script], { cwd: dir, timeout: 60_000 }));
+  const result = JSON.parse(
+    must(process.execPath, ['--input-type=module', '--eval', script], { cwd: dir, timeout: 60_000 }),
+  );
   check(result.completed === 8, 'a run with two worker threads works from there');
 } catch (error) {
   process.stderr.write(`not ok - ${error.message}\n`);
