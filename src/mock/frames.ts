@@ -1,0 +1,204 @@
+/**
+ * The byte forms of the events of a stream. {@link FrameStyle} makes any event as text; {@link FrameTemplate} is the fast way for
+ * the one that is sent a hundred thousand times a second: all but the text and the second in `created` is laid out once per stream.
+ */
+import { dumpsCompact, dumpsSpaced, type PyJson } from './pyjson.ts';
+import { WORDS } from './words.ts';
+
+/** What kind of answer a stream carries. */
+export type StreamKind = 'chat' | 'completion';
+
+/** What an event is about. Members that are absent are not sent. */
+export interface EventParts {
+  readonly index: number;
+  readonly content?: string | undefined;
+  readonly reasoning?: string | undefined;
+  readonly toolCalls?: PyJson | undefined;
+  readonly finish?: string | undefined;
+  readonly eosReason?: string | undefined;
+  readonly logprobs?: PyJson | undefined;
+  readonly usage?: PyJson | undefined;
+}
+
+/** How one family of servers writes its events. Every text made is the JSON alone, without `data: ` and line ends. */
+export interface FrameStyle {
+  readonly name: 'tabbyapi' | 'openai';
+  /** An event of a stream. */
+  event(kind: StreamKind, id: string, created: number, model: string, parts: EventParts): string;
+  /** The event that opens a chat stream, null when there is none. */
+  role(id: string, created: number, model: string, index: number): string | null;
+  /** Usage as an event of its own, null when it rides in the finish event. */
+  usageEvent(kind: StreamKind, id: string, created: number, model: string, usage: PyJson): string | null;
+}
+
+function tabbyEvent(kind: StreamKind, id: string, created: number, model: string, parts: EventParts): string {
+  const tail = {
+    finish_reason: parts.finish ?? null,
+    eos_reason: parts.eosReason,
+    logprobs: parts.logprobs,
+  };
+  if (kind === 'completion') {
+    return dumpsSpaced({
+      id,
+      object: 'text_completion',
+      choices: [{ index: parts.index, text: parts.content ?? '', ...tail }],
+      created,
+      usage: parts.usage,
+      model_name: model,
+    });
+  }
+  const delta = { content: parts.content, reasoning_content: parts.reasoning, tool_calls: parts.toolCalls };
+  return dumpsSpaced({
+    id,
+    object: 'chat.completion.chunk',
+    created,
+    choices: [{ index: parts.index, delta, ...tail }],
+    usage: parts.usage,
+    model,
+  });
+}
+
+/** TabbyAPI's form. */
+export const TABBY_STYLE: FrameStyle = {
+  name: 'tabbyapi',
+  event: tabbyEvent,
+  role: () => null,
+  usageEvent: () => null,
+};
+
+function openaiEvent(kind: StreamKind, id: string, created: number, model: string, parts: EventParts): string {
+  const tail = { logprobs: parts.logprobs ?? null, finish_reason: parts.finish ?? null, stop_reason: null };
+  if (kind === 'completion') {
+    const choices = [{ index: parts.index, text: parts.content ?? '', ...tail }];
+    return dumpsCompact({ id, object: 'text_completion', created, model, choices });
+  }
+  const content = parts.content ?? (parts.reasoning === undefined && parts.toolCalls === undefined ? '' : undefined);
+  const delta = { reasoning_content: parts.reasoning, content, tool_calls: parts.toolCalls };
+  return dumpsCompact({
+    id,
+    object: 'chat.completion.chunk',
+    created,
+    model,
+    choices: [{ index: parts.index, delta, ...tail }],
+  });
+}
+
+/** The form of vLLM and most OpenAI-compatible servers: role event first, usage in an event without choices. */
+export const OPENAI_STYLE: FrameStyle = {
+  name: 'openai',
+  event: openaiEvent,
+  role: (id, created, model, index) =>
+    dumpsCompact({
+      id,
+      object: 'chat.completion.chunk',
+      created,
+      model,
+      choices: [{ index, delta: { role: 'assistant', content: '' }, logprobs: null, finish_reason: null }],
+    }),
+  usageEvent: (kind, id, created, model, usage) => {
+    const object = kind === 'chat' ? 'chat.completion.chunk' : 'text_completion';
+    return dumpsCompact({ id, object, created, model, choices: [], usage });
+  },
+};
+
+/** An event as one HTTP chunk: `data: JSON`, the blank line, the chunk's frame around it. */
+export function chunkOf(body: string): Buffer {
+  const length = Buffer.byteLength(body);
+  return Buffer.from(`${length.toString(16)}\r\n${body}\r\n`);
+}
+
+/** Text that stands where the answer's text will be, to find its place in an event. */
+const TEXT_MARK = '\u0001TEXT\u0001';
+const JSON_MARK = JSON.stringify(TEXT_MARK).slice(1, -1);
+/** Ten digits that stand where the second will be. */
+const CREATED_MARK = 1_111_111_111;
+/** Room for the chunk size (up to 6 hex digits) and CRLF before the event. */
+const HEAD_ROOM = 8;
+
+const HEX: readonly Buffer[] = Array.from({ length: 4096 }, (_, i) => Buffer.from(`${i.toString(16)}\r\n`));
+
+/**
+ * The ends of token events: the text of each word and what follows it, shared by all streams of one kind. `created`, where it
+ * comes after the text, is renewed once a second for all of them.
+ */
+export class TailSet {
+  readonly tails: readonly Buffer[];
+  private readonly createdAt: number;
+  private created = 0;
+  readonly style: FrameStyle;
+  readonly kind: StreamKind;
+  readonly model: string;
+  readonly lineEnd: string;
+
+  constructor(style: FrameStyle, kind: StreamKind, model: string, lineEnd: string) {
+    this.style = style;
+    this.kind = kind;
+    this.model = model;
+    this.lineEnd = lineEnd;
+    const whole = style.event(kind, '', CREATED_MARK, model, { index: 0, content: TEXT_MARK });
+    const after = whole.slice(whole.indexOf(JSON_MARK) + JSON_MARK.length);
+    this.createdAt = after.indexOf(String(CREATED_MARK));
+    const end = `${after}${lineEnd}${lineEnd}\r\n`;
+    this.tails = WORDS.map((word) => Buffer.from(JSON.stringify(word).slice(1, -1) + end));
+  }
+
+  /** Makes `created` of all ends this second. */
+  refresh(second: number): void {
+    if (second === this.created) return;
+    this.created = second;
+    if (this.createdAt < 0) return;
+    const digits = Buffer.from(String(second));
+    this.tails.forEach((tail, i) => {
+      const word = WORDS[i] as string;
+      digits.copy(tail, Buffer.byteLength(JSON.stringify(word)) - 2 + this.createdAt);
+    });
+  }
+}
+
+/** A stretch of bytes ready to be written: `buffer[start, end)`. */
+export interface Span {
+  buffer: Buffer;
+  start: number;
+  end: number;
+}
+
+/** The token event of one choice of one stream, laid out so that a token costs one short copy. */
+export class FrameTemplate {
+  private readonly buffer: Buffer;
+  private readonly bodyEnd: number;
+  private readonly createdAt: number;
+  private readonly set: TailSet;
+  private created = 0;
+
+  constructor(set: TailSet, id: string, index: number) {
+    this.set = set;
+    const whole = set.style.event(set.kind, id, CREATED_MARK, set.model, { index, content: TEXT_MARK });
+    const before = `data: ${whole.slice(0, whole.indexOf(JSON_MARK))}`;
+    const at = before.indexOf(String(CREATED_MARK));
+    this.createdAt = at < 0 ? -1 : HEAD_ROOM + at;
+    const prefix = Buffer.from(before);
+    const longest = set.tails.reduce((most, tail) => Math.max(most, tail.length), 0);
+    this.buffer = Buffer.allocUnsafe(HEAD_ROOM + prefix.length + longest);
+    prefix.copy(this.buffer, HEAD_ROOM);
+    this.bodyEnd = HEAD_ROOM + prefix.length;
+  }
+
+  /** Lays out the event of one word as a chunk. The span is valid until the next call. */
+  word(wordIndex: number, second: number, out: Span): void {
+    const { buffer } = this;
+    if (this.created !== second) {
+      this.created = second;
+      this.set.refresh(second);
+      if (this.createdAt >= 0) buffer.write(String(second), this.createdAt, 'latin1');
+    }
+    const tail = this.set.tails[wordIndex] as Buffer;
+    const end = this.bodyEnd + tail.length;
+    buffer.set(tail, this.bodyEnd);
+    const size = HEX[end - 2 - HEAD_ROOM] as Buffer;
+    const start = HEAD_ROOM - size.length;
+    buffer.set(size, start);
+    out.buffer = buffer;
+    out.start = start;
+    out.end = end;
+  }
+}
