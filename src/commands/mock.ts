@@ -1,11 +1,11 @@
 /** `tabby-load mock`: the built-in server in a process of its own. */
 import { EXIT, type ExitCode } from '../errors.ts';
-import { parseFaultRate } from '../mock/faults.ts';
 import type { MockOptions as ServerOptions } from '../mock/options.ts';
 import { startMock } from '../mock/server.ts';
 import type { MockStatsSnapshot } from '../mock/stats.ts';
 import type { MockOptions } from '../options/table.ts';
 import { printErr, printErrSync, printOut } from '../report/terminal.ts';
+import { mockSettings } from './mock-options.ts';
 
 /** The last line, JSON: what was served, how late the server itself was, and what a frame cost it. */
 export function closingLine(stats: MockStatsSnapshot): string {
@@ -20,29 +20,6 @@ export function closingLine(stats: MockStatsSnapshot): string {
     late_max_ms: rounded(lateness.maxMs),
     cpu_us_per_frame: frames === 0 ? null : rounded(cpuUs / frames),
   });
-}
-
-/** The server's options from those of the command line. */
-export function serverOptions(options: MockOptions): ServerOptions {
-  const { host, port, adminKey, apiKey, model, noModel, jitter, tokens, lockstep, mergeTokens, draftTokens, slots } =
-    options;
-  const { cacheSize, maxSeqLen, chunkSize, lineEnd, style, usageDetails, noStreaming, requeueUsage } = options;
-  const { faultAt, hold, stamp, trackIds, seed, verbose, ttftMs, itlMs, reasoning, reasoningParsed } = options;
-  return {
-    ...{ host, port, noModel, ttftMs, itlMs, jitter, tokens, lockstep, mergeTokens, draftTokens, slots, cacheSize },
-    ...{ maxSeqLen, chunkSize, usageDetails, noStreaming, requeueUsage, faultAt, hold, stamp, trackIds, seed, verbose },
-    apiKey: apiKey ?? '',
-    adminKey: adminKey ?? '',
-    model: model ?? 'Mock-8B-exl3',
-    reasoningShare: reasoning,
-    reasoningParsed,
-    pingIntervalMs: options.pingIntervalMs ?? 0,
-    keepAliveMs: options.keepAliveMs ?? 0,
-    lineEnd: lineEnd as ServerOptions['lineEnd'],
-    style: style as ServerOptions['style'],
-    faults: options.fault.map(parseFaultRate),
-    precise: true,
-  };
 }
 
 /** Runs a server until SIGINT or SIGTERM; then one line of JSON on stderr and exit code 0. */
@@ -61,5 +38,5 @@ export async function runMock(options: Partial<ServerOptions>): Promise<ExitCode
 
 /** `tabby-load mock`. The first line on stdout says where it listens. Throws AppError when it cannot, or an option is wrong. */
 export function mockCommand(options: MockOptions): Promise<ExitCode> {
-  return runMock(serverOptions(options));
+  return runMock({ ...mockSettings(options), precise: true });
 }
