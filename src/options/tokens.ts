@@ -5,7 +5,7 @@
  * all mistakes are to be reported at once and none of them may show a key.
  */
 import { parseCount } from '../units.ts';
-import { type NameHit, type NameIndex, nameIndex, resolveName } from './names.ts';
+import { type NameHit, nameIndex, resolveName } from './names.ts';
 import type { CommandName, Form, OptionSpec } from './spec.ts';
 import { OPTIONS } from './table.ts';
 
@@ -47,55 +47,78 @@ function arity(spec: OptionSpec | undefined): 'none' | 'one' | 'list' {
   return spec.type === 'boolean' ? 'none' : LISTS.has(spec.type) ? 'list' : 'one';
 }
 
+/** Where the reader stands, and what it has collected. */
+interface Reader {
+  readonly args: readonly string[];
+  at: number;
+  /** Finds the option of a typed name, or says what is wrong with the name. */
+  readonly resolve: (typed: string) => NameHit | string;
+  readonly occurrences: Occurrence[];
+  readonly positionals: string[];
+  readonly problems: string[];
+  readonly configFiles: string[];
+  /** JSON options that were given field by field. */
+  readonly nested: Map<string, Record<string, unknown>>;
+  help: string | undefined;
+  version: boolean;
+}
+
 /** Reads the words that follow the command's name. Never throws: mistakes are collected. */
 export function tokenize(args: readonly string[], command: CommandName, form: Form): Tokens {
   const index = nameIndex(command);
-  const state = {
-    occurrences: [] as Occurrence[],
-    positionals: [] as string[],
-    problems: [] as string[],
-    configFiles: [] as string[],
-    nested: new Map<string, Record<string, unknown>>(),
-    help: undefined as string | undefined,
+  const reader: Reader = {
+    args,
+    at: 0,
+    resolve: (typed) => resolveName(typed, index, command, form),
+    occurrences: [],
+    positionals: [],
+    problems: [],
+    configFiles: [],
+    nested: new Map(),
+    help: undefined,
     version: false,
   };
-  let at = 0;
-  const takeValues = (most: number): string[] => {
-    const words: string[] = [];
-    while (words.length < most && at < args.length && !looksLikeOption(args[at]!)) words.push(args[at++]!);
-    return words;
-  };
-  while (at < args.length) {
-    const word = args[at++]!;
-    if (word === '--') {
-      state.positionals.push(...args.slice(at));
-      break;
-    }
-    if (!looksLikeOption(word)) {
-      state.positionals.push(word);
-      continue;
-    }
-    const { typed, path, inline } = splitWord(word);
-    const hit =
-      word === '-h' ? { name: 'help', spelling: 'help', negated: false } : resolveName(typed, index, command, form);
-    if (typeof hit === 'string' || (!word.startsWith('--') && word !== '-h')) {
-      state.problems.push(typeof hit === 'string' && word.startsWith('--') ? hit : unknownShort(word));
-      // The words after an unknown option are most likely its values. They are dropped unseen: one may be a key.
-      takeValues(Number.POSITIVE_INFINITY);
-      continue;
-    }
-    if (hit.name === 'help') state.help = inline ?? '';
-    else if (hit.name === 'version') state.version = true;
-    else if (path !== undefined) takeNested(hit, path, inline ?? takeValues(1)[0], state.nested, state.problems);
-    else takeOption(hit, inline, takeValues, state, () => secretWord(args, at, index, command, form, () => at++));
+  while (reader.at < args.length) {
+    const word = args[reader.at++]!;
+    if (word === '--') takeRest(reader);
+    else if (word === '-h') reader.help = '';
+    else if (looksLikeOption(word)) takeNamed(reader, word);
+    else reader.positionals.push(word);
   }
-  const nested = [...state.nested].map(([name, value]) => ({
-    name,
-    label: `--${name}`,
-    negated: false,
-    words: [JSON.stringify(value)],
-  }));
-  return { ...state, occurrences: [...state.occurrences, ...nested] };
+  for (const [name, value] of reader.nested) {
+    // As vLLM does: the fields stand for one more use of the option at the end of the line, and the last use counts.
+    reader.occurrences.push({ name, label: `--${name}`, negated: false, words: [JSON.stringify(value)] });
+  }
+  return reader;
+}
+
+/** Takes all that follows `--`. */
+function takeRest(reader: Reader): void {
+  reader.positionals.push(...reader.args.slice(reader.at));
+  reader.at = reader.args.length;
+}
+
+/** Takes a word that begins with dashes, and the values that follow it. */
+function takeNamed(reader: Reader, word: string): void {
+  const { typed, path, inline } = splitWord(word);
+  const hit = word.startsWith('--') ? reader.resolve(typed) : unknownShort(word);
+  if (typeof hit === 'string') {
+    reader.problems.push(hit);
+    // The words after an unknown option are most likely its values. They are dropped unseen: one may be a key.
+    takeValues(reader, Number.POSITIVE_INFINITY);
+  } else if (hit.name === 'help') reader.help = inline ?? '';
+  else if (hit.name === 'version') reader.version = true;
+  else if (path !== undefined) takeNested(reader, hit, path, inline ?? takeValues(reader, 1)[0]);
+  else takeOption(reader, hit, inline);
+}
+
+/** Takes up to `most` words that are values. */
+function takeValues(reader: Reader, most: number): string[] {
+  const words: string[] = [];
+  while (words.length < most && reader.at < reader.args.length && !looksLikeOption(reader.args[reader.at]!)) {
+    words.push(reader.args[reader.at++]!);
+  }
+  return words;
 }
 
 /** A word that begins with dashes, in its parts: `--a_b.c.d=x` → a-b, c.d, x. Only the part before the first dot has its underscores replaced. */
@@ -114,75 +137,53 @@ function unknownShort(word: string): string {
   return `${word.split('=', 1)[0]}: unknown option; options begin with two dashes, see tabby-load --help`;
 }
 
-function takeOption(
-  hit: NameHit,
-  inline: string | undefined,
-  takeValues: (most: number) => string[],
-  state: { occurrences: Occurrence[]; problems: string[]; configFiles: string[] },
-  takeSecret: () => string | undefined,
-): void {
+function takeOption(reader: Reader, hit: NameHit, inline: string | undefined): void {
   const spec = OPTIONS[hit.name];
-  const shape = arity(spec);
   const label = `--${hit.spelling}`;
-  let words: string[];
+  const shape = arity(spec);
   if (shape === 'none') {
-    if (inline !== undefined && !/^(true|false)$/i.test(inline)) {
-      state.problems.push(`${label}: takes no value`);
-      return;
+    if (inline !== undefined && !/^(true|false)$/i.test(inline)) reader.problems.push(`${label}: takes no value`);
+    else {
+      const negated = hit.negated !== (inline?.toLowerCase() === 'false');
+      reader.occurrences.push({ name: hit.name, label, negated, words: [] });
     }
-    const negated = hit.negated !== (inline?.toLowerCase() === 'false');
-    state.occurrences.push({ name: hit.name, label, negated, words: [] });
     return;
   }
-  if (inline !== undefined) words = [inline];
-  else words = takeValues(shape === 'one' ? 1 : Number.POSITIVE_INFINITY);
-  if (words.length === 0 && spec?.secret === true) words = [takeSecret()].filter((word) => word !== undefined);
+  let words = inline === undefined ? takeValues(reader, shape === 'one' ? 1 : Number.POSITIVE_INFINITY) : [inline];
+  if (words.length === 0 && spec?.secret === true) words = takeSecret(reader);
   if (words.length === 0 && (shape === 'one' || spec?.nonEmpty === true)) {
     const example = spec?.metavar ?? 'FILE';
-    state.problems.push(
+    reader.problems.push(
       `${label}: a value is missing: ${label} ${example} (${label}=VALUE when it begins with a dash)`,
     );
-    return;
-  }
-  if (hit.name === 'config') state.configFiles.push(words[0]!);
-  else state.occurrences.push({ name: hit.name, label, negated: false, words });
+  } else if (hit.name === 'config') reader.configFiles.push(words[0]!);
+  else reader.occurrences.push({ name: hit.name, label, negated: false, words });
 }
 
-/** The next word as the value of a secret even when it begins with a dash, unless it is an option: it must not be reported as one. */
-function secretWord(
-  args: readonly string[],
-  at: number,
-  index: NameIndex,
-  command: CommandName,
-  form: Form,
-  advance: () => void,
-): string | undefined {
-  const word = args[at];
-  if (word === undefined || word === '--') return undefined;
-  if (word.startsWith('--') && typeof resolveName(splitWord(word).typed, index, command, form) !== 'string')
-    return undefined;
-  advance();
-  return word;
+/**
+ * The next word as the value of a secret even when it begins with a dash, unless it is an option: a key such as -Ab3 must not be
+ * reported as an unknown option.
+ */
+function takeSecret(reader: Reader): string[] {
+  const word = reader.args[reader.at];
+  if (word === undefined || word === '--') return [];
+  if (word.startsWith('--') && typeof reader.resolve(splitWord(word).typed) !== 'string') return [];
+  reader.at++;
+  return [word];
 }
 
-function takeNested(
-  hit: NameHit,
-  path: string,
-  text: string | undefined,
-  nested: Map<string, Record<string, unknown>>,
-  problems: string[],
-): void {
+function takeNested(reader: Reader, hit: NameHit, path: string, text: string | undefined): void {
   const label = `--${hit.name}.${path}`;
-  const append = path.endsWith('+');
-  const keys = (append ? path.slice(0, -1) : path).split('.');
-  if (OPTIONS[hit.name]?.type !== 'json')
-    problems.push(`${label}: only options with a JSON value have fields, not --${hit.name}`);
-  else if (keys.includes('')) problems.push(`${label}: a field name is empty`);
-  else if (text === undefined) problems.push(`${label}: a value is missing: ${label}=VALUE`);
+  const isAppended = path.endsWith('+');
+  const keys = (isAppended ? path.slice(0, -1) : path).split('.');
+  if (OPTIONS[hit.name]?.type !== 'json') {
+    reader.problems.push(`${label}: only options with a JSON value have fields, not --${hit.name}`);
+  } else if (keys.includes('')) reader.problems.push(`${label}: a field name is empty`);
+  else if (text === undefined) reader.problems.push(`${label}: a value is missing: ${label}=VALUE`);
   else {
-    const target = nested.get(hit.name) ?? emptyObject();
-    nested.set(hit.name, target);
-    setField(target, keys, append ? text.split(',') : nestedValue(text));
+    const target = reader.nested.get(hit.name) ?? emptyObject();
+    reader.nested.set(hit.name, target);
+    setField(target, keys, isAppended ? text.split(',') : nestedValue(text));
   }
 }
 
