@@ -68,7 +68,7 @@ function closeStream(exchange: Exchange): void {
 /** A comment every ping interval (at least every second, so that a stall is seen to be one), until the client leaves. */
 function pingForEver(context: MockContext, exchange: Exchange): void {
   const { lineEnd, options } = context;
-  const interval = options.pingIntervalS > 0 ? Math.min(1000, options.pingIntervalS * 1000) : 1000;
+  const interval = options.pingIntervalMs > 0 ? Math.min(1000, options.pingIntervalMs) : 1000;
   const ping = (): void => {
     if (exchange.done) return;
     const text = `: ping - 2026-12-01 02:29:04.374342+00:00${lineEnd}${lineEnd}`;

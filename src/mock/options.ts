@@ -49,8 +49,8 @@ export interface MockOptions {
   readonly cacheSize: number;
   readonly maxSeqLen: number;
   readonly chunkSize: number;
-  /** Seconds between two SSE comments, counted from the start of the response; 0: none. */
-  readonly pingIntervalS: number;
+  /** Between two SSE comments, counted from the start of the response; 0: none. */
+  readonly pingIntervalMs: number;
   readonly lineEnd: 'crlf' | 'lf' | 'auto';
   readonly style: 'tabbyapi' | 'openai';
   /** Idle time after which a kept connection is closed; 0: never. */
@@ -98,7 +98,7 @@ export const MOCK_DEFAULTS: MockOptions = {
   cacheSize: 16_777_216,
   maxSeqLen: 131_072,
   chunkSize: 2048,
-  pingIntervalS: 15,
+  pingIntervalMs: 15_000,
   lineEnd: 'auto',
   style: 'tabbyapi',
   keepAliveMs: 5000,
@@ -115,78 +115,34 @@ export const MOCK_DEFAULTS: MockOptions = {
   verbose: false,
 };
 
-/** The table of the options of `tabby-load mock`: what options/table-mock.ts is compared with. */
-export interface MockOptionInfo {
-  /** Flag without dashes. */
-  readonly name: string;
-  readonly field: keyof MockOptions;
-  readonly type: 'string' | 'number' | 'boolean' | 'fault';
-  readonly default: string | number | boolean | undefined;
-  readonly unit: string;
-  readonly help: string;
-  /** Range of a number. */
-  readonly range?: readonly [low: number, high: number];
-}
-
-type Row = readonly [name: string, field: keyof MockOptions, unit: string, help: string, low?: number, high?: number];
-
-const ROWS: readonly Row[] = [
-  ['host', 'host', '', 'address to listen on'],
-  ['port', 'port', '', 'port to listen on; 0 takes any free one', 0, 65535],
-  ['api-key', 'apiKey', '', 'key asked of every client; empty: no authentication'],
-  ['admin-key', 'adminKey', '', 'key of the admin endpoints'],
-  ['model', 'model', '', 'name of the model served'],
-  ['no-model', 'noModel', '', 'start with no model loaded'],
-  ['ttft', 'ttftMs', 'ms', 'time to the first token', 0, 3_600_000],
-  ['itl', 'itlMs', 'ms', 'time between two tokens', 0, 3_600_000],
-  ['jitter', 'jitter', '0..1', 'seeded spread of both times', 0, 1],
-  ['tokens', 'tokens', 'tokens', 'length at which the model ends by itself; 0: never', 0, 1e9],
-  ['reasoning', 'reasoningShare', '0..1', 'share of the tokens that is reasoning', 0, 1],
-  ['reasoning-parsed', 'reasoningParsed', '', 'send reasoning as reasoning_content, not as tags in the content'],
-  ['lockstep', 'lockstep', '', 'all streams emit in the same instant, as a batching engine does'],
-  ['merge-tokens', 'mergeTokens', 'tokens', 'tokens per frame at the same token rate', 1, 4096],
-  ['draft-tokens', 'draftTokens', 'tokens', 'tokens that a draft model proposes per step', 0, 64],
-  ['slots', 'slots', 'jobs', 'max_batch_size: jobs that run at once, others queue', 1, 1e6],
-  ['cache-size', 'cacheSize', 'tokens', 'cache_size; pages of 256 tokens limit the running jobs', 256, 1e12],
-  ['max-seq-len', 'maxSeqLen', 'tokens', 'context length', 256, 1e12],
-  ['chunk-size', 'chunkSize', 'tokens', 'chunk_size', 256, 1e9],
-  ['ping-interval', 'pingIntervalS', 's', 'time between two SSE pings; 0: none', 0, 86_400],
-  ['line-end', 'lineEnd', '', 'line ends of the event stream (auto: crlf for tabbyapi, lf for openai)'],
-  ['style', 'style', '', 'whose wire format to speak'],
-  ['keep-alive', 'keepAliveMs', 'ms', 'idle time after which a connection is closed; 0: never', 0, 86_400_000],
-  ['usage-details', 'usageDetails', '', 'tell cached and accepted draft tokens in usage, as newer TabbyAPI does'],
-  ['no-streaming', 'noStreaming', '', 'answer streaming requests with one JSON body'],
-  ['requeue-usage', 'requeueUsage', '', 'distort usage of long outputs as exllamav3 does'],
-  ['fault', 'faults', 'kind:rate', 'misbehave at this rate; may be repeated'],
-  ['fault-at', 'faultAt', 'tokens', 'token frames before a fault in mid-stream', 0, 1e9],
-  ['hold', 'hold', 'requests', 'hold all answers until this many requests have been seen', 0, 1e6],
-  ['stamp', 'stamp', '', 'keep the true time of each frame for /__truth'],
-  ['track-ids', 'trackIds', '', 'keep request ids and count repeated prompts for /__stats?ids=1'],
-  ['seed', 'seed', '', 'seed of texts, jitter and faults', 0, 2 ** 32 - 1],
-  ['verbose', 'verbose', '', 'log one line per request on stderr'],
+/** Field, its flag on the command line (options/table-mock.ts has them all), and its range. */
+const RANGES: readonly (readonly [field: keyof MockOptions, flag: string, low: number, high: number])[] = [
+  ['port', 'port', 0, 65535],
+  ['ttftMs', 'ttft', 0, 3_600_000],
+  ['itlMs', 'itl', 0, 3_600_000],
+  ['jitter', 'jitter', 0, 1],
+  ['tokens', 'tokens', 0, 1e9],
+  ['reasoningShare', 'reasoning', 0, 1],
+  ['mergeTokens', 'merge-tokens', 1, 4096],
+  ['draftTokens', 'draft-tokens', 0, 64],
+  ['slots', 'slots', 1, 1e6],
+  ['cacheSize', 'cache-size', 256, 1e12],
+  ['maxSeqLen', 'max-seq-len', 256, 1e12],
+  ['chunkSize', 'chunk-size', 256, 1e9],
+  ['pingIntervalMs', 'ping-interval', 0, 86_400_000],
+  ['keepAliveMs', 'keep-alive', 0, 86_400_000],
+  ['faultAt', 'fault-at', 0, 1e9],
+  ['hold', 'hold', 0, 1e6],
+  ['seed', 'seed', 0, 2 ** 32 - 1],
 ];
-
-/** All options of the server with their flags, in the order of the help. */
-export const MOCK_OPTION_LIST: readonly MockOptionInfo[] = ROWS.map(([name, field, unit, help, low, high]) => {
-  const value = MOCK_DEFAULTS[field];
-  const base = {
-    name,
-    field,
-    unit,
-    help,
-    ...(low === undefined || high === undefined ? {} : { range: [low, high] as const }),
-  };
-  if (typeof value === 'object') return { ...base, type: 'fault', default: undefined };
-  return { ...base, type: typeof value as 'string' | 'number' | 'boolean', default: value };
-});
 
 /** Defaults filled in and ranges checked; a wrong value is a usage error that names the flag. */
 export function resolveMockOptions(given: Partial<MockOptions>): MockOptions {
   const options: MockOptions = { ...MOCK_DEFAULTS, ...given };
-  for (const { name, field, range } of MOCK_OPTION_LIST) {
+  for (const [field, flag, low, high] of RANGES) {
     const value = options[field];
-    if (range !== undefined && (typeof value !== 'number' || !(value >= range[0] && value <= range[1]))) {
-      throw usageError(`--${name} must be a number from ${range[0]} to ${range[1]}, not ${String(value)}.`);
+    if (typeof value !== 'number' || !(value >= low && value <= high)) {
+      throw usageError(`--${flag} must be a number from ${low} to ${high}, not ${String(value)}.`);
     }
   }
   return options;

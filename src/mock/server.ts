@@ -38,7 +38,7 @@ function makeContext(options: MockOptions): MockContext {
   const pump = new Pump(options.precise);
   const stats = new MockStats();
   const forms = frameForms(options);
-  const pingMs = options.pingIntervalS * 1000;
+  const pingMs = options.pingIntervalMs;
   return {
     options,
     ...forms,
