@@ -84,6 +84,16 @@ export function percentileSorted(sorted: Float64Array, p: number): number {
   return t < 0.5 ? a + gap * t : b - gap * (1 - t);
 }
 
+/** `np.median` of values in any order, which are left as they are. */
+export function median(values: Float64Array): number {
+  return medianSorted(Float64Array.from(values).sort());
+}
+
+/** `np.percentile` of values in any order, which are left as they are. */
+export function percentile(values: Float64Array, p: number): number {
+  return percentileSorted(Float64Array.from(values).sort(), p);
+}
+
 /** `np.add.reduce` of contiguous float64: eight accumulators up to 128 values, longer ones split in halves. */
 export function pairwiseSum(values: Float64Array): number {
   return 0 + sumRange(values, 0, values.length);
