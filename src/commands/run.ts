@@ -1,7 +1,68 @@
-import { type ExitCode, usageError } from '../errors.ts';
+/**
+ * `tabby-load [run]` and `tabby-load bench serve`: the whole way from options to the report. Each step is a function of its own in
+ * the files beside this one; nothing that can be done before the clock starts is left for later.
+ */
+import { type CountTokens, RunAggregate } from '../aggregate/collect.ts';
+import { initHistograms } from '../aggregate/histogram.ts';
+import { AppError, EXIT, type ExitCode } from '../errors.ts';
 import type { RunOptions } from '../options/table.ts';
+import { printErr } from '../report/terminal.ts';
+import type { ServerFound } from '../transport/server.ts';
+import { runWarmUps } from './run-warmup.ts';
+import { bannerLine, noticeLines } from './run-notices.ts';
+import { openOutputs, type Outputs } from './run-outputs.ts';
+import { endReport } from './run-report.ts';
+import { meetServer } from './run-server.ts';
+import { carryLoad } from './run-load.ts';
+import { workOf } from './run-target.ts';
+import { takeSamples, type TakenSamples } from './take-samples.ts';
 
-/** `tabby-load run`: not there yet. */
-export async function runCommand(_options: RunOptions): Promise<ExitCode> {
-  throw usageError('the command "run" is not there yet');
+/** Runs the load and reports it. Returns the exit code; throws AppError for what was foreseen to go wrong. */
+export async function runCommand(options: RunOptions): Promise<ExitCode> {
+  await initHistograms();
+  for (const line of options.warnings) printErr(`tabby-load: warning: ${line}`);
+  const outputs = await openOutputs(options);
+  try {
+    return await runOn(options, outputs);
+  } finally {
+    await outputs.abandon();
+  }
+}
+
+async function runOn(options: RunOptions, outputs: Outputs): Promise<ExitCode> {
+  const server = await meetServer(options);
+  printErr(bannerLine(options, server));
+  if (options.requireServer !== null && options.requireServer !== server.kind) {
+    throw new AppError(
+      EXIT.wrongServer,
+      `${options.baseUrl} is ${server.kind}, not ${options.requireServer} (--require-server)`,
+      'Check the address, or leave the requirement out.',
+    );
+  }
+  const taken = await takeSamples(options, server);
+  try {
+    return await measure(options, server, outputs, taken);
+  } finally {
+    await taken.close();
+  }
+}
+
+async function measure(
+  options: RunOptions,
+  server: ServerFound,
+  outputs: Outputs,
+  taken: TakenSamples,
+): Promise<ExitCode> {
+  const samplesSha256 = await outputs.saveSamples(taken.samples);
+  for (const line of noticeLines(options, server, taken)) printErr(`tabby-load: ${line}`);
+  const work = workOf(options, server, taken.samples, []);
+  await runWarmUps(options, server, taken.samples);
+  const aggregate = new RunAggregate({
+    maxExactValues: options.maxExactValues,
+    ...(options.goodput === null ? {} : { goodput: options.goodput }),
+    keepDetail: options.saveDetailed,
+  });
+  const carried = await carryLoad({ options, server, work, outputs, aggregate, samplesSha256, tokenizerId: taken.tokenizerId });
+  const countTokens: CountTokens | undefined = taken.countTokens;
+  return endReport({ options, outputs, aggregate, carried, ...(countTokens === undefined ? {} : { countTokens }) });
 }

@@ -98,7 +98,8 @@ export class Connection {
       this.prepared = null;
       prepared.off('error', this.onPrepared);
       if (!prepared.destroyed && !prepared.readableEnded) {
-        callback(null, prepared);
+        // Not at once: undici asks from within the loop that would have to notice the new socket.
+        queueMicrotask(() => callback(null, prepared));
         return;
       }
     }

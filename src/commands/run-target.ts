@@ -1,0 +1,117 @@
+/** From options and the server found to the target of a run and the bodies of its requests. */
+import type { SampleRequest } from '../dataset/sample.ts';
+import type { RunOptions } from '../options/table.ts';
+import { PyFloat, type PyJson } from '../python-json.ts';
+import type { SharedWork, Target, Timeouts } from '../record/messages.ts';
+import { type BodyOptions, backendOf, bodyBytes } from '../transport/backend.ts';
+import { requestHeaders } from '../transport/headers.ts';
+import { packWork } from '../transport/shared-work.ts';
+import type { ServerFound } from '../transport/server.ts';
+
+/** Is the length of answers forced? On TabbyAPI by default, as the corrections of vLLM's client for it do. */
+export function forcesLength(options: RunOptions, server: ServerFound): boolean {
+  return options.forceLength ?? server.kind === 'tabbyapi';
+}
+
+/** Headers of small questions to the server: the key and the user's. */
+export function plainHeaders(options: Pick<RunOptions, 'apiKey' | 'header'>): Record<string, string> {
+  return Object.fromEntries(requestHeaders({ own: [], apiKey: options.apiKey, extra: options.header ?? {} }));
+}
+
+/** Model name for the payload. */
+export function payloadModel(options: RunOptions, server: ServerFound): string {
+  return options.servedModelName ?? options.model ?? server.model ?? '';
+}
+
+/** Where and how the requests of a run go. */
+export function targetOf(options: RunOptions, server: ServerFound): Target {
+  const backend = backendOf(options.backend);
+  const url = new URL(`${options.baseUrl}${options.endpoint}`);
+  const headers = requestHeaders({ own: backend.headers, apiKey: options.apiKey, extra: options.header ?? {} });
+  if (!headers.some(([name]) => name.toLowerCase() === 'accept')) headers.push(['Accept', '*/*']);
+  // A compressed stream comes in late lumps.
+  if (!headers.some(([name]) => name.toLowerCase() === 'accept-encoding')) headers.push(['Accept-Encoding', 'identity']);
+  return {
+    origin: url.origin,
+    path: `${url.pathname}${url.search}`,
+    headers: headers.flat(),
+    unixSocket: null,
+    isInsecure: options.insecure,
+    form: backend.form,
+    needsFinishAndDone: server.kind === 'tabbyapi',
+    choices: choicesOf(options.extraBody),
+    maxEventBytes: options.maxEventSizeBytes,
+    keepText: options.keepText || options.saveDetailed ? 'always' : server.kind === 'tabbyapi' ? 'never' : 'until-usage',
+  };
+}
+
+function choicesOf(extraBody: RunOptions['extraBody']): number {
+  const n = (extraBody as Readonly<Record<string, unknown>> | null)?.['n'];
+  return typeof n === 'number' && Number.isInteger(n) && n > 0 ? n : 1;
+}
+
+/** What all bodies of a run have in common. */
+export function bodyOptionsOf(options: RunOptions, server: ServerFound): BodyOptions {
+  return {
+    model: payloadModel(options, server),
+    stream: options.stream,
+    ignoreEos: options.ignoreEos,
+    logprobs: options.logprobs,
+    extraBody: { ...samplingFields(options), ...((options.extraBody ?? {}) as Readonly<Record<string, PyJson>>) },
+    forceLength: forcesLength(options, server),
+    exactLength: options.exactLength,
+    draftTokens: 0,
+    omitNulls: server.kind === 'tabbyapi',
+  };
+}
+
+/** Sampling options that were given, in vLLM's order; floats as Python floats. */
+function samplingFields(options: RunOptions): Record<string, PyJson> {
+  const fields: Record<string, PyJson> = {};
+  const float = (name: string, value: number | null): void => {
+    if (value !== null) fields[name] = new PyFloat(value);
+  };
+  float('top_p', options.topP);
+  if (options.topK !== null) fields['top_k'] = options.topK;
+  float('min_p', options.minP);
+  float('temperature', options.temperature);
+  float('frequency_penalty', options.frequencyPenalty);
+  float('presence_penalty', options.presencePenalty);
+  float('repetition_penalty', options.repetitionPenalty);
+  return fields;
+}
+
+/** The requests in shared memory. `plannedMs` by index; empty = all at once. */
+export function workOf(
+  options: RunOptions,
+  server: ServerFound,
+  samples: readonly SampleRequest[],
+  plannedMs: ArrayLike<number>,
+): SharedWork {
+  const backend = backendOf(options.backend);
+  const bodyOptions = bodyOptionsOf(options, server);
+  return packWork(
+    samples.map((sample, i) => ({
+      body: bodyBytes(backend, sample, bodyOptions),
+      plannedMs: plannedMs[i] ?? 0,
+      promptLen: sample.promptLen,
+      outputLen: sample.outputLen,
+      requestId: sample.requestId,
+      category: sample.category,
+    })),
+  );
+}
+
+/** Time limits; null (off) becomes 0, the transport's word for none. */
+export function timeoutsOf(options: RunOptions): Timeouts {
+  return {
+    connectMs: finite(options.connectTimeoutMs),
+    firstTokenMs: finite(options.firstTokenTimeoutMs),
+    tokenMs: finite(options.tokenTimeoutMs),
+    requestMs: finite(options.requestTimeoutMs),
+  };
+}
+
+function finite(ms: number | null): number {
+  return ms === null || !Number.isFinite(ms) ? 0 : ms;
+}

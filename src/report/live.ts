@@ -1,0 +1,93 @@
+/**
+ * Progress on stderr while a run goes on: one line that renews itself on a terminal, else a plain line every few seconds. It only
+ * reads numbers that are there anyway, a few times a second.
+ */
+import { isInteractive } from './terminal.ts';
+
+/** What is known of a run under way. */
+export interface LiveState {
+  readonly planned: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly inFlight: number;
+  readonly tokenFrames: number;
+  readonly elapsedMs: number;
+  /** Median time to first token and median gap so far; null before there are any. */
+  readonly ttftMs: number | null;
+  readonly itlMs: number | null;
+}
+
+/** How to show it: `--ui`. */
+export type LiveMode = 'auto' | 'live' | 'plain' | 'none';
+
+const LIVE_EVERY_MS = 250;
+const PLAIN_EVERY_MS = 5000;
+/** Tokens per second are those of the last so many milliseconds. */
+const RATE_WINDOW_MS = 3000;
+
+/** Shows progress until `stop` is called. */
+export class LiveView {
+  private readonly read: () => LiveState;
+  private readonly isLive: boolean;
+  private readonly timer: NodeJS.Timeout | null;
+  private readonly marks: { readonly atMs: number; readonly tokenFrames: number }[] = [];
+  private isLineOpen = false;
+
+  constructor(mode: LiveMode, read: () => LiveState) {
+    this.read = read;
+    this.isLive = mode === 'live' || (mode === 'auto' && isInteractive('stderr'));
+    if (mode === 'none') {
+      this.timer = null;
+      return;
+    }
+    this.timer = setInterval(() => this.show(), this.isLive ? LIVE_EVERY_MS : PLAIN_EVERY_MS);
+    this.timer.unref();
+  }
+
+  /** Ends the display and leaves the terminal clean. */
+  stop(): void {
+    if (this.timer !== null) clearInterval(this.timer);
+    if (this.isLineOpen) process.stderr.write('\r\u001b[K');
+    this.isLineOpen = false;
+  }
+
+  private show(): void {
+    const state = this.read();
+    const line = progressLine(state, this.rate(state));
+    if (this.isLive) {
+      const width = process.stderr.columns || 80;
+      process.stderr.write(`\r\u001b[K${line.slice(0, width - 1)}`);
+      this.isLineOpen = true;
+    } else process.stderr.write(`tabby-load: ${line}\n`);
+  }
+
+  private rate(state: LiveState): number {
+    const { marks } = this;
+    marks.push({ atMs: state.elapsedMs, tokenFrames: state.tokenFrames });
+    while (marks.length > 2 && state.elapsedMs - (marks[1] as { atMs: number }).atMs >= RATE_WINDOW_MS) marks.shift();
+    const first = marks[0] as { atMs: number; tokenFrames: number };
+    const spanMs = state.elapsedMs - first.atMs;
+    return spanMs > 0 ? ((state.tokenFrames - first.tokenFrames) * 1000) / spanMs : 0;
+  }
+}
+
+/** The line itself, without colour. @param rate token frames per second */
+export function progressLine(state: LiveState, rate: number): string {
+  const { planned, completed, failed, inFlight, elapsedMs } = state;
+  const done = completed + failed;
+  const parts = [
+    `${done}/${planned} done`,
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    `${inFlight} in flight`,
+    `${Math.round(rate)} tok/s`,
+    ...(state.ttftMs === null ? [] : [`TTFT ${state.ttftMs.toFixed(1)} ms`]),
+    ...(state.itlMs === null ? [] : [`ITL ${state.itlMs.toFixed(2)} ms`]),
+    ...(done > 0 && done < planned ? [`${seconds((elapsedMs / done) * (planned - done))} left`] : []),
+  ];
+  return parts.join(' · ');
+}
+
+function seconds(ms: number): string {
+  const whole = Math.ceil(ms / 1000);
+  return whole < 120 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
+}
