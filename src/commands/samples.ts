@@ -1,7 +1,124 @@
-import { type ExitCode, usageError } from '../errors.ts';
+/**
+ * `tabby-load samples`: takes the samples of a run and prints or writes their manifest. Nothing is sent to a completion endpoint; the
+ * server is asked only when its own tokenizer counts.
+ */
+import type { DataSetRequest } from '../dataset/data-set.ts';
+import { type LoadedSamples, loadSamples } from '../dataset/load.ts';
+import { openManifest, saveManifest, writeManifest } from '../dataset/manifest.ts';
+import { openTokenizer, recogniseTokenizer, type TokenizerSpec } from '../dataset/tokenizer-open.ts';
+import { EXIT, type ExitCode, usageError } from '../errors.ts';
 import type { SamplesOptions } from '../options/table.ts';
+import { printable, printErr, writeOut } from '../report/terminal.ts';
+import type { ServerFound } from '../transport/server.ts';
+import { meetServer } from './run-server.ts';
+import { plainHeaders } from './run-target.ts';
 
-/** `tabby-load samples`: not there yet. */
-export async function samplesCommand(_options: SamplesOptions): Promise<ExitCode> {
-  throw usageError('the command "samples" is not there yet');
+/** The options that decide which samples are taken: `run` has them too. */
+export type SampleOptions = Pick<
+  SamplesOptions,
+  | 'datasetName'
+  | 'datasetPath'
+  | 'numPrompts'
+  | 'seed'
+  | 'disableShuffle'
+  | 'noOversample'
+  | 'requestIdPrefix'
+  | 'server'
+  | 'enableMultimodalChat'
+  | 'skipChatTemplate'
+  | 'sharegptOutputLen'
+  | 'specBenchOutputLen'
+  | 'specBenchCategory'
+>;
+
+/** The options that decide which tokenizer counts. */
+export type TokenizerOptions = Pick<
+  SamplesOptions,
+  'tokenizer' | 'skipTokenizerInit' | 'model' | 'baseUrl' | 'apiKey' | 'header' | 'insecure'
+>;
+
+/** What to sample; `server` is null when it was not asked who it is: then the samples are those for TabbyAPI unless --server says otherwise. */
+export function dataSetRequestOf(options: SampleOptions, server: Pick<ServerFound, 'kind'> | null): DataSetRequest {
+  const kind = server?.kind ?? options.server;
+  return {
+    name: (options.datasetName as DataSetRequest['name'] | null) ?? 'auto',
+    path: options.datasetPath,
+    numPrompts: options.numPrompts,
+    seed: options.seed,
+    disableShuffle: options.disableShuffle,
+    noOversample: options.noOversample,
+    requestIdPrefix: options.requestIdPrefix,
+    mode: kind === 'vllm' || kind === 'openai' ? 'stock' : 'shim',
+    enableMultimodalChat: options.enableMultimodalChat,
+    skipChatTemplate: options.skipChatTemplate,
+    sharegptOutputLen: options.sharegptOutputLen,
+    specBenchOutputLen: options.specBenchOutputLen,
+    specBenchCategory: options.specBenchCategory,
+  };
+}
+
+/** Can the tokenizer be told only when the server is known? */
+export function needsServer(options: TokenizerOptions): boolean {
+  return !options.skipTokenizerInit && (options.tokenizer === null || options.tokenizer === 'server');
+}
+
+/**
+ * Which tokenizer counts: the one that was named; else TabbyAPI's own; else that of the model, as in vLLM. `server` may be null when
+ * {@link needsServer} says so. Throws AppError when there is none.
+ */
+export async function tokenizerSpecOf(
+  options: TokenizerOptions,
+  server: Pick<ServerFound, 'kind' | 'model' | 'modelRoot'> | null,
+): Promise<TokenizerSpec> {
+  if (options.skipTokenizerInit) return { kind: 'none' };
+  if (options.tokenizer !== null && options.tokenizer !== 'server') return recogniseTokenizer(options.tokenizer);
+  if (options.tokenizer === 'server' || server?.kind === 'tabbyapi') {
+    const url = new URL(options.baseUrl);
+    return {
+      kind: 'server',
+      origin: url.origin,
+      basePath: url.pathname.replace(/\/+$/, ''),
+      headers: plainHeaders(options),
+      model: server?.model ?? options.model ?? 'server',
+      insecure: options.insecure,
+    };
+  }
+  const model = options.model ?? server?.modelRoot ?? server?.model ?? null;
+  if (model !== null) return recogniseTokenizer(model);
+  throw usageError(
+    'there is no tokenizer: the server is not TabbyAPI and names no model',
+    'Give a folder with tokenizer.json or a hub name with --tokenizer.',
+  );
+}
+
+/** Prints the manifest, or writes it to `--samples-out`. */
+export async function samplesCommand(options: SamplesOptions): Promise<ExitCode> {
+  for (const line of options.warnings) say(`warning: ${line}`);
+  const file = options.samplesOut === null ? null : await openManifest(options.samplesOut, '--samples-out');
+  try {
+    const { loaded, tokenizerId } = await take(options);
+    for (const note of loaded.notes) say(`note: ${note}`);
+    const { sha256, count } = await (file === null
+      ? writeManifest(loaded.samples, writeOut)
+      : saveManifest(file, loaded.samples));
+    say(`${count} samples from ${loaded.name} (tokenizer: ${tokenizerId}); sha256 of the manifest: ${sha256}`);
+    return EXIT.ok;
+  } finally {
+    await file?.close();
+  }
+}
+
+async function take(options: SamplesOptions): Promise<{ loaded: LoadedSamples; tokenizerId: string }> {
+  const server = needsServer(options) ? await meetServer(options) : null;
+  const tokenizer = await openTokenizer(await tokenizerSpecOf(options, server));
+  try {
+    const loaded = await loadSamples(dataSetRequestOf(options, server), tokenizer);
+    return { loaded, tokenizerId: tokenizer?.id ?? 'none' };
+  } finally {
+    await tokenizer?.close();
+  }
+}
+
+function say(line: string): void {
+  printErr(printable(`tabby-load: ${line}`));
 }

@@ -68,9 +68,8 @@ function detectLines(head: Buffer): FileFormat {
 
 function firstObject(head: Buffer, depth: number): FirstObject {
   const finder = new FirstObject(depth);
-  const bom = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0;
   try {
-    new JsonScanner(finder).push(head.subarray(bom), bom);
+    new JsonScanner(finder).push(head, 0);
   } catch (error) {
     // JSON lines break off at the second object, a damaged file anywhere: what was seen until then decides.
     if (!(error instanceof JsonSyntaxError)) throw error;

@@ -18,6 +18,8 @@ export interface InputFile {
   readonly handle: FileHandle;
   /** Bytes. */
   readonly size: number;
+  /** Where the text begins: 3 behind a UTF-8 byte order mark, else 0. */
+  readonly start: number;
 }
 
 /** Opens a data set file. Throws a usage error when it is missing, empty, a folder, not readable or not plain text. */
@@ -37,9 +39,10 @@ export async function openInput(path: string): Promise<InputFile> {
     }
     if (stat.size === 0)
       throw usageError(`${path} is empty`, 'The download or copy may have failed: get the file again.');
-    const file: InputFile = { path, handle, size: stat.size };
-    refuseOtherEncodings(path, await readRange(file, 0, Math.min(4, stat.size)));
-    return file;
+    const file: InputFile = { path, handle, size: stat.size, start: 0 };
+    const head = (await readRange(file, 0, 4)).toString('latin1');
+    refuseOtherEncodings(path, head);
+    return head.startsWith('\xef\xbb\xbf') ? { ...file, start: 3 } : file;
   } catch (error) {
     await handle.close();
     throw error;
@@ -57,8 +60,8 @@ function openError(path: string, error: unknown): AppError {
   return usageError(`the data set file ${path} cannot be opened: ${messageOf(error)}`, '', error);
 }
 
-function refuseOtherEncodings(path: string, head: Buffer): void {
-  const magic = head.toString('latin1');
+/** `magic` is the first four bytes as Latin-1. */
+function refuseOtherEncodings(path: string, magic: string): void {
   const packed = [
     ['\x1f\x8b', 'gzip'],
     ['PK\x03\x04', 'zip'],
@@ -88,7 +91,7 @@ export async function readRange(file: InputFile, offset: number, length: number)
 }
 
 /**
- * Hands the file to `take` chunk by chunk, checked to be UTF-8, a BOM at its start left out. While a chunk is worked on the next
+ * Hands the file to `take` chunk by chunk, checked to be UTF-8, without a byte order mark. While a chunk is worked on the next
  * one is read. The chunk's bytes are valid only during the call; their offset in the file is `offset`.
  */
 export async function eachChunk(
@@ -100,8 +103,8 @@ export async function eachChunk(
   let buffers = [chunkBuffer(chunkBytes), chunkBuffer(chunkBytes)] as const;
   const read = async (buffer: Buffer, offset: number) =>
     (await file.handle.read(buffer, LEAD_BYTES, chunkBytes, offset)).bytesRead;
-  let offset = 0;
-  let pending = read(buffers[0], 0);
+  let offset = file.start;
+  let pending = read(buffers[0], offset);
   for (;;) {
     const bytesRead = await pending;
     if (bytesRead === 0) break;
@@ -110,9 +113,7 @@ export async function eachChunk(
     // A failed read is reported where it is awaited; without this line it would end the process when `take` throws first.
     pending.catch(() => {});
     utf8.check(current, bytesRead, offset);
-    const chunk = current.subarray(LEAD_BYTES, LEAD_BYTES + bytesRead);
-    const bom = offset === 0 && chunk[0] === 0xef && chunk[1] === 0xbb && chunk[2] === 0xbf ? 3 : 0;
-    take(chunk.subarray(bom), offset + bom);
+    take(current.subarray(LEAD_BYTES, LEAD_BYTES + bytesRead), offset);
     offset += bytesRead;
     buffers = [next, current];
   }
@@ -158,18 +159,16 @@ function cutTail(buffer: Buffer, start: number, end: number): number {
   return 0;
 }
 
-/** Offset of the first byte of `bytes` that is not UTF-8: by halving, since whole prefixes of valid text are valid. */
+/** Where the first sequence of `bytes` that is not UTF-8 begins: by halving, as all shorter beginnings of the bytes are valid. */
 function firstInvalid(bytes: Buffer): number {
   let good = 0;
-  let bad = bytes.length;
+  let bad = bytes.length + 1;
   while (bad - good > 1) {
     const middle = (good + bad) >>> 1;
-    const whole = middle - cutTail(bytes, 0, middle);
-    if (whole > good && isUtf8(bytes.subarray(0, whole))) good = whole;
-    else if (whole > good) bad = middle;
-    else good = middle;
+    if (isUtf8(bytes.subarray(0, middle - cutTail(bytes, 0, middle)))) good = middle;
+    else bad = middle;
   }
-  return good;
+  return good - cutTail(bytes, 0, good);
 }
 
 /** 1-based line of a byte offset, for messages: the line feeds before it, counted by reading the file again. */

@@ -68,12 +68,12 @@ export async function writeManifest(
 }
 
 /**
- * Opens the file for the manifest, so that a path that cannot be written is found before any work is done. `optionName` is how
- * the user gave it. The caller writes with {@link saveManifest}, which closes the file.
+ * Opens the file for the manifest, so that a path that cannot be written is found before any work is done; what the file held stays
+ * until {@link saveManifest}. `optionName` is how the user gave it. The caller closes it.
  */
 export async function openManifest(path: string, optionName: string): Promise<FileHandle> {
   try {
-    return await open(path, 'w');
+    return await open(path, 'a');
   } catch (error) {
     const why = { ENOENT: 'its folder does not exist', EACCES: 'permission denied', EISDIR: 'it is a folder' }[
       codeOf(error)
@@ -86,13 +86,11 @@ export async function openManifest(path: string, optionName: string): Promise<Fi
   }
 }
 
-/** Writes the manifest to an opened file and closes it. */
+/** Puts the manifest in place of what the opened file held. */
 export async function saveManifest(file: FileHandle, samples: readonly SampleRequest[]): Promise<ManifestSummary> {
-  try {
-    return await writeManifest(samples, async (chunk) => {
-      await file.writeFile(chunk, 'utf8');
-    });
-  } finally {
-    await file.close();
-  }
+  // A pipe or terminal has nothing to cut.
+  if ((await file.stat()).isFile()) await file.truncate(0);
+  return writeManifest(samples, async (chunk) => {
+    await file.writeFile(chunk, 'utf8');
+  });
 }

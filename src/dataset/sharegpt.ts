@@ -160,7 +160,7 @@ async function addFitting(
     if (!fits(promptLen, outputLen, forced !== null)) continue;
     if (candidate.media !== null) {
       throw usageError(
-        `${file.path}, entry ${candidate.number} has an ${candidate.media}: only text can be sent`,
+        `${file.path}, entry ${candidate.number} has a member "${candidate.media}": only text can be sent`,
         'Take the entries with images and videos out of the file.',
       );
     }

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -49,7 +49,11 @@ describe('the manifest', () => {
     expect(chunks.length).toBeGreaterThan(1);
     for (const chunk of chunks) expect(chunk.endsWith('\n')).toBe(true);
     const path = join(dir, 'm.tsv');
-    const saved = await saveManifest(await openManifest(path, '--samples-out'), samples);
+    await writeFile(path, 'what was there before'.repeat(100_000));
+    const file = await openManifest(path, '--samples-out');
+    expect((await readFile(path)).length).toBe(2_100_000);
+    const saved = await saveManifest(file, samples);
+    await file.close();
     expect(await readFile(path, 'utf8')).toBe(chunks.join(''));
     expect(saved).toEqual(await writeManifest(samples));
     expect(chunks.join('').split('\n')).toHaveLength(5002);
