@@ -1,0 +1,84 @@
+/** What a run must be warned about, as data. */
+import type { RunSummary } from '../aggregate/summary.ts';
+import { LATENCY_METRICS } from '../metrics.ts';
+import type { RecordEnd } from '../record/record.ts';
+import { histogramMetrics } from './own-block.ts';
+import type { ReportSettings } from './settings.ts';
+import { selectedMetrics } from './vllm-result.ts';
+import type { Warning } from './warnings.ts';
+
+/** Share of frames that arrived with another one from which a reader should know. */
+const MANY_SHARED = 0.25;
+
+/** Warnings that follow from the figures and the settings. */
+export function findings(summary: RunSummary, settings: ReportSettings, end: RecordEnd): Warning[] {
+  return [
+    ...runFindings(summary, end),
+    ...metricFindings(settings),
+    ...countFindings(summary, settings),
+    ...(Array.isArray(end['warnings']) ? end['warnings'].filter(isWarning) : []),
+  ];
+}
+
+function runFindings(summary: RunSummary, end: RecordEnd): Warning[] {
+  const recorded = summary.completed + summary.failed;
+  const out: Warning[] = [];
+  if (recorded === 0) out.push({ code: 'no_requests', facts: {} });
+  else if (summary.completed === 0) out.push({ code: 'all_failed', facts: { failed: summary.failed } });
+  if (end.interrupted) {
+    const by = end['interrupted_by'];
+    out.push({ code: 'interrupted', facts: { recorded, ...(typeof by === 'string' ? { by } : {}) } });
+  }
+  const { mergedFrames, tokenFrames } = summary.frames;
+  if (tokenFrames > 0 && mergedFrames / tokenFrames >= MANY_SHARED) {
+    out.push({ code: 'frames_share_reads', facts: { share: mergedFrames / tokenFrames } });
+  }
+  const hdr = histogramMetrics(summary);
+  if (hdr.length > 0) out.push({ code: 'percentiles_from_histograms', facts: { metrics: hdr } });
+  return out;
+}
+
+/** Selected metrics that are not reported, and why: vLLM leaves them out in silence. */
+function metricFindings(settings: ReportSettings): Warning[] {
+  const shown = new Set(selectedMetrics(settings).map(({ key }) => key as string));
+  const out: Warning[] = [];
+  for (const name of settings.percentileMetrics) {
+    if (shown.has(name)) continue;
+    const metric = LATENCY_METRICS.find(({ key }) => key === name);
+    if (metric === undefined) {
+      const meant = LATENCY_METRICS.find(({ key }) => key === name.trim().toLowerCase().replaceAll('-', '_'))?.key;
+      out.push({ code: 'unknown_percentile_metric', facts: meant === undefined ? { name } : { name, meant } });
+    } else if (metric.present === 'generation') {
+      if (!settings.pooling) out.push({ code: 'metric_needs_tokenizer', facts: { metric: name } });
+    } else if (settings.maxConcurrency === null) {
+      out.push({ code: 'metric_needs_concurrency', facts: { metric: name } });
+    } else {
+      out.push({ code: 'metric_needs_rate', facts: { metric: name } });
+    }
+  }
+  return out;
+}
+
+function countFindings(summary: RunSummary, settings: ReportSettings): Warning[] {
+  const { counted, assumedOne } = summary.tokenCounts;
+  const out: Warning[] = [];
+  if (settings.pooling) return out;
+  if (assumedOne > 0) out.push({ code: 'tokens_assumed_one', facts: { requests: assumedOne } });
+  if (counted > 0) out.push({ code: 'tokens_counted', facts: { requests: counted } });
+  const suspect = summary.lengths.usageSuspect;
+  if (suspect > 0) out.push({ code: 'usage_suspect', facts: { requests: suspect } });
+  const detailGone = summary.detail === null || summary.detail.itls === null;
+  if (detailGone && (settings.saveDetailed || summary.detail === null))
+    out.push({ code: 'detail_left_out', facts: {} });
+  return out;
+}
+
+function isWarning(value: unknown): value is Warning {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as { code?: unknown }).code === 'string' &&
+    typeof (value as { facts?: unknown }).facts === 'object' &&
+    (value as { facts?: unknown }).facts !== null
+  );
+}
