@@ -93,7 +93,8 @@ function slotsOf(options: RunOptions, count: number): number {
 function checkOpenFiles(options: RunOptions, slots: number): void {
   const limit = openFilesLimit();
   if (limit === null || slots + RESERVED_FILES <= limit) return;
-  const asked = options.maxConcurrency === null ? `${slots} requests at once` : `--concurrency ${options.maxConcurrency}`;
+  const asked =
+    options.maxConcurrency === null ? `${slots} requests at once` : `--concurrency ${options.maxConcurrency}`;
   throw usageError(
     `${asked} needs ${slots + RESERVED_FILES} open files, but the limit is ${limit}`,
     `Raise it (ulimit -n ${slots + RESERVED_FILES}) or ask for at most ${Math.max(1, limit - RESERVED_FILES)} at once.`,
@@ -109,7 +110,12 @@ function headerOf(input: LoadInput): RecordHeader {
     schema: RECORD_SCHEMA,
     started_at: wallClock().toISOString(),
     options: { ...recorded, model, tokenizer: options.tokenizer ?? input.tokenizerId },
-    server: { kind: server.kind, base_url: options.baseUrl, model: server.model, parameters: withoutTemplate(server.parameters) },
+    server: {
+      kind: server.kind,
+      base_url: options.baseUrl,
+      model: server.model,
+      parameters: withoutTemplate(server.parameters),
+    },
     samples_sha256: input.samplesSha256,
     version: VERSION,
   };
@@ -165,7 +171,11 @@ class SoFar {
   private readonly set = new HistogramSet();
   private failures = 0;
 
-  add(success: { readonly ttft: number; readonly latency: number; readonly frames?: number } | null, run: LoadRun, options: RunOptions): void {
+  add(
+    success: { readonly ttft: number; readonly latency: number; readonly frames?: number } | null,
+    run: LoadRun,
+    options: RunOptions,
+  ): void {
     if (success === null) {
       this.failures++;
       if (options.maxErrors !== null && this.failures === options.maxErrors) {
@@ -180,7 +190,10 @@ class SoFar {
   }
 
   get medians(): { ttftMs: number | null; itlMs: number | null } {
-    return { ttftMs: this.set.stats('ttft')?.percentileMs(50) ?? null, itlMs: this.set.stats('itl')?.percentileMs(50) ?? null };
+    return {
+      ttftMs: this.set.stats('ttft')?.percentileMs(50) ?? null,
+      itlMs: this.set.stats('itl')?.percentileMs(50) ?? null,
+    };
   }
 
   close(): void {
@@ -236,4 +249,3 @@ class Interrupt {
     this.run.stop(wait);
   }
 }
-

@@ -10,7 +10,11 @@ const SERVER_NAMES = { tabbyapi: 'TabbyAPI', vllm: 'vLLM', openai: 'OpenAI-compa
 
 /** One line: version, server found, and which corrections are on. Scripts look for it by its beginning. */
 export function bannerLine(options: RunOptions, server: ServerFound): string {
-  const length = options.exactLength ? 'exact lengths' : forcesLength(options, server) ? 'length forcing (min_tokens)' : null;
+  const length = options.exactLength
+    ? 'exact lengths'
+    : forcesLength(options, server)
+      ? 'length forcing (min_tokens)'
+      : null;
   const corrections = [
     'usage from any frame',
     'reasoning and tool tokens',
@@ -34,7 +38,10 @@ export function noticeLines(options: RunOptions, server: ServerFound, taken: Tak
   const count = taken.samples.length;
   const promptTokens = taken.samples.reduce((sum, sample) => sum + sample.promptLen, 0);
   const outputTokens = taken.samples.reduce((sum, sample) => sum + sample.outputLen, 0);
-  const lengths = count === 0 ? '' : `, ${Math.round(promptTokens / count)} prompt and ${Math.round(outputTokens / count)} output tokens on average`;
+  const lengths =
+    count === 0
+      ? ''
+      : `, ${Math.round(promptTokens / count)} prompt and ${Math.round(outputTokens / count)} output tokens on average`;
   return [
     `${count} requests from ${taken.name} (tokenizer: ${taken.tokenizerId ?? 'none'}${lengths})`,
     ...taken.notes,

@@ -5,8 +5,8 @@ import { PyFloat, type PyJson } from '../python-json.ts';
 import type { SharedWork, Target, Timeouts } from '../record/messages.ts';
 import { type BodyOptions, backendOf, bodyBytes } from '../transport/backend.ts';
 import { requestHeaders } from '../transport/headers.ts';
-import { packWork } from '../transport/shared-work.ts';
 import type { ServerFound } from '../transport/server.ts';
+import { packWork } from '../transport/shared-work.ts';
 
 /** Is the length of answers forced? On TabbyAPI by default, as the corrections of vLLM's client for it do. */
 export function forcesLength(options: RunOptions, server: ServerFound): boolean {
@@ -30,7 +30,8 @@ export function targetOf(options: RunOptions, server: ServerFound): Target {
   const headers = requestHeaders({ own: backend.headers, apiKey: options.apiKey, extra: options.header ?? {} });
   if (!headers.some(([name]) => name.toLowerCase() === 'accept')) headers.push(['Accept', '*/*']);
   // A compressed stream comes in late lumps.
-  if (!headers.some(([name]) => name.toLowerCase() === 'accept-encoding')) headers.push(['Accept-Encoding', 'identity']);
+  if (!headers.some(([name]) => name.toLowerCase() === 'accept-encoding'))
+    headers.push(['Accept-Encoding', 'identity']);
   return {
     origin: url.origin,
     path: `${url.pathname}${url.search}`,
@@ -41,7 +42,8 @@ export function targetOf(options: RunOptions, server: ServerFound): Target {
     needsFinishAndDone: server.kind === 'tabbyapi',
     choices: choicesOf(options.extraBody),
     maxEventBytes: options.maxEventSizeBytes,
-    keepText: options.keepText || options.saveDetailed ? 'always' : server.kind === 'tabbyapi' ? 'never' : 'until-usage',
+    keepText:
+      options.keepText || options.saveDetailed ? 'always' : server.kind === 'tabbyapi' ? 'never' : 'until-usage',
   };
 }
 

@@ -13,11 +13,17 @@ const FILLER = 'the server is warming up before it is measured and this text is 
 const TOKENS_PER_FILLER = 18;
 
 /** Sends `--num-warmups` requests, at most `--concurrency` at once. Failures are told and do not stop the run. */
-export async function runWarmUps(options: RunOptions, server: ServerFound, samples: readonly SampleRequest[]): Promise<void> {
+export async function runWarmUps(
+  options: RunOptions,
+  server: ServerFound,
+  samples: readonly SampleRequest[],
+): Promise<void> {
   const count = options.numWarmups;
   const first = samples[0];
   if (count === 0 || first === undefined) return;
-  const warmUps = Array.from({ length: count }, (_, i) => (options.form === 'bench' ? { ...first, requestId: null } : unmeasured(first, i)));
+  const warmUps = Array.from({ length: count }, (_, i) =>
+    options.form === 'bench' ? { ...first, requestId: null } : unmeasured(first, i),
+  );
   let failure = '';
   const run = new LoadRun({
     target: targetOf(options, server),

@@ -8,14 +8,14 @@ import { AppError, EXIT, type ExitCode } from '../errors.ts';
 import type { RunOptions } from '../options/table.ts';
 import { printErr } from '../report/terminal.ts';
 import type { ServerFound } from '../transport/server.ts';
-import { runWarmUps } from './run-warmup.ts';
+import { carryLoad } from './run-load.ts';
 import { bannerLine, noticeLines } from './run-notices.ts';
-import { openOutputs, type Outputs } from './run-outputs.ts';
+import { type Outputs, openOutputs } from './run-outputs.ts';
 import { endReport } from './run-report.ts';
 import { meetServer } from './run-server.ts';
-import { carryLoad } from './run-load.ts';
 import { workOf } from './run-target.ts';
-import { takeSamples, type TakenSamples } from './take-samples.ts';
+import { runWarmUps } from './run-warmup.ts';
+import { type TakenSamples, takeSamples } from './take-samples.ts';
 
 /** Runs the load and reports it. Returns the exit code; throws AppError for what was foreseen to go wrong. */
 export async function runCommand(options: RunOptions): Promise<ExitCode> {
@@ -62,7 +62,15 @@ async function measure(
     ...(options.goodput === null ? {} : { goodput: options.goodput }),
     keepDetail: options.saveDetailed,
   });
-  const carried = await carryLoad({ options, server, work, outputs, aggregate, samplesSha256, tokenizerId: taken.tokenizerId });
+  const carried = await carryLoad({
+    options,
+    server,
+    work,
+    outputs,
+    aggregate,
+    samplesSha256,
+    tokenizerId: taken.tokenizerId,
+  });
   const countTokens: CountTokens | undefined = taken.countTokens;
   return endReport({ options, outputs, aggregate, carried, ...(countTokens === undefined ? {} : { countTokens }) });
 }

@@ -30,7 +30,7 @@ export class LiveView {
   private readonly read: () => LiveState;
   private readonly isLive: boolean;
   private readonly timer: NodeJS.Timeout | null;
-  private readonly marks: { readonly atMs: number; readonly tokenFrames: number }[] = [];
+  private readonly marks: { readonly atMs: number; readonly tokenFrames: number }[] = [{ atMs: 0, tokenFrames: 0 }];
   private isLineOpen = false;
 
   constructor(mode: LiveMode, read: () => LiveState) {

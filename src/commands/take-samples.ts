@@ -1,0 +1,46 @@
+/** The samples of a run, and the tokenizer that counted them. */
+import type { CountTokens } from '../aggregate/collect.ts';
+import { loadSamples } from '../dataset/load.ts';
+import type { SampleRequest } from '../dataset/sample.ts';
+import { isLocalTokenizer, type TokenCounter } from '../dataset/tokenizer.ts';
+import { openTokenizer } from '../dataset/tokenizer-open.ts';
+import type { RunOptions } from '../options/table.ts';
+import type { ServerFound } from '../transport/server.ts';
+import { dataSetRequestOf, tokenizerSpecOf } from './samples.ts';
+
+/** What a run sends, before it is turned into requests. */
+export interface TakenSamples {
+  /** The data set; with `--dataset FILE` the one that was recognised. */
+  readonly name: string;
+  readonly samples: readonly SampleRequest[];
+  readonly notes: readonly string[];
+  readonly tokenizerId: string | null;
+  /** Counts tokens without special ones, where the server tells no usage; absent without a tokenizer. */
+  readonly countTokens: CountTokens | undefined;
+  close(): Promise<void>;
+}
+
+/** Opens the tokenizer and takes the samples. The caller closes what comes back. */
+export async function takeSamples(options: RunOptions, server: ServerFound): Promise<TakenSamples> {
+  const tokenizer = await openTokenizer(await tokenizerSpecOf(options, server));
+  try {
+    const { name, samples, notes } = await loadSamples(dataSetRequestOf(options, server), tokenizer);
+    return {
+      name,
+      samples,
+      notes,
+      tokenizerId: tokenizer?.id ?? null,
+      countTokens: tokenizer === null ? undefined : counterOf(tokenizer),
+      close: async () => tokenizer?.close(),
+    };
+  } catch (error) {
+    await tokenizer?.close();
+    throw error;
+  }
+}
+
+/** vLLM counts what was generated without special tokens; the server's tokenizer is asked for none anyway. */
+function counterOf(tokenizer: TokenCounter): CountTokens {
+  if (!isLocalTokenizer(tokenizer)) return (texts) => tokenizer.countAll(texts);
+  return async (texts) => texts.map((text) => tokenizer.encode(text, false).length);
+}
