@@ -4,7 +4,7 @@
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-const CONVERSATIONS = 400;
+const CONVERSATIONS = 525;
 let state = 20_260_801;
 
 /** Next number in [0, 1) of a small generator (mulberry32): enough for a sample text, and the same everywhere. */
@@ -103,18 +103,18 @@ function prose(target) {
 function prompt() {
   const text = [pick(questions)()];
   if (random() < 0.35) text.push(pick(sentences)());
-  if (random() < 0.22) return `${text.join(' ')}\n\n${prose(length(110, 0.8, 30, 520))}`;
+  if (random() < 0.22) return `${text.join(' ')}\n\n${prose(length(100, 0.8, 30, 500))}`;
   return text.join(' ');
 }
 
 const conversations = [];
 for (let i = 0; i < CONVERSATIONS; i++) {
   const turns = [];
-  const pairs = 1 + Math.min(3, Math.floor(-Math.log(1 - random()) * 0.8));
+  const pairs = 1 + Math.min(3, Math.floor(-Math.log(1 - random()) * 0.6));
   for (let turn = 0; turn < pairs; turn++) {
     turns.push({ from: 'human', value: prompt() });
     // Only the first two turns make a request; the rest is there because real files have it.
-    turns.push({ from: 'gpt', value: prose(turn === 0 ? length(105, 0.8, 4, 650) : length(22, 0.6, 4, 70)) });
+    turns.push({ from: 'gpt', value: prose(turn === 0 ? length(84, 0.8, 4, 600) : length(14, 0.6, 4, 60)) });
   }
   conversations.push({ id: `sample-${String(i).padStart(3, '0')}`, conversations: turns });
 }

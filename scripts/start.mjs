@@ -12,12 +12,13 @@ const program = `${root}dist/main.js`;
 /** Starts the server on a free port and waits for the line that tells its address. */
 async function startServer() {
   const server = spawn(process.execPath, [program, 'mock', '--port', '0', '--ttft', '50ms', '--itl', '10ms'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     // In a process group of its own: Ctrl-C in the terminal must not take the server away from a run that is still draining.
     detached: true,
   });
   process.once('exit', () => server.kill('SIGTERM'));
   const lines = createInterface({ input: server.stdout });
+  createInterface({ input: server.stderr }).on('line', (line) => process.stderr.write(`built-in server: ${line}\n`));
   const address = new Promise((resolve, reject) => {
     lines.on('line', (line) => {
       const match = /https?:\/\/\S+/.exec(line);
@@ -34,7 +35,7 @@ async function runLoad(address, extra) {
   const given = (...names) => names.some((name) => extra.some((word) => word === name || word.startsWith(`${name}=`)));
   const defaults = [
     ...(given('--concurrency', '--max-concurrency') ? [] : ['--concurrency', '256']),
-    ...(given('--num-prompts') ? [] : ['--num-prompts', '1024']),
+    ...(given('--num-prompts') ? [] : ['--num-prompts', '512']),
     ...(given('--dataset', '--dataset-path', '--dataset-name')
       ? []
       : ['--dataset', `${root}examples/sharegpt-sample.json`]),
@@ -54,7 +55,7 @@ try {
 } finally {
   server.removeAllListeners('exit');
   if (server.exitCode === null) {
-    const gone = once(server, 'exit');
+    const gone = once(server, 'close');
     server.kill('SIGTERM');
     await gone;
   }

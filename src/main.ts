@@ -3,12 +3,10 @@
  * The program: reads the command line, hands over to a command, prints what went wrong, sets the exit code. Commands are loaded
  * when they are needed, so that `--help` loads neither the HTTP client nor the thread pool.
  */
+import { VERSION } from './commands/version.ts';
 import { AppError, codeOf, EXIT, type ExitCode, messageOf } from './errors.ts';
 import { parseCommandLine } from './options/parse.ts';
 import { printable, printErr, printErrSync, printOut } from './report/terminal.ts';
-
-/** Version of the package, put in by the build. */
-const VERSION = process.env['TABBY_LOAD_VERSION'] ?? 'development';
 
 async function main(argv: readonly string[]): Promise<ExitCode> {
   const line = await parseCommandLine(argv, process.env, helpWidth());

@@ -88,14 +88,14 @@ describe('the bundled sample', () => {
     const text = read('examples/sharegpt-sample.json');
     expect(Buffer.byteLength(text)).toBeLessThan(600_000);
     const rows = JSON.parse(text) as { id: string; conversations: { from: string; value: string }[] }[];
-    expect(rows).toHaveLength(400);
-    expect(new Set(rows.map(({ id }) => id)).size).toBe(400);
+    expect(rows).toHaveLength(525);
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(525);
     // vLLM drops prompts over 1,024 tokens and pairs over 2,048; a token is at least three letters of such text.
     const kept = rows.filter(
       ({ conversations: [human, gpt] }) =>
         human!.value.length <= 3000 && human!.value.length + gpt!.value.length <= 6000,
     );
-    expect(kept.length).toBeGreaterThan(380);
+    expect(kept.length).toBeGreaterThan(515);
     for (const { conversations } of rows) {
       expect(conversations.map(({ from }) => from).slice(0, 2)).toEqual(['human', 'gpt']);
     }
