@@ -111,6 +111,11 @@ export class RunAggregate {
     return this.#tally.failed;
   }
 
+  /** Successful requests whose server told no token count: {@link SummarizeOptions.countTokens} is needed for them. */
+  get uncounted(): number {
+    return this.#pending.length;
+  }
+
   /** The time that each source spans, in order. */
   get sources(): readonly SourceSpan[] {
     return this.#spans;

@@ -1,7 +1,116 @@
-import { type ExitCode, usageError } from '../errors.ts';
-import type { ReportOptions } from '../options/table.ts';
+/**
+ * `tabby-load report FILE…`: rebuilds every figure of a run from its records with the code that ends a run. Several files are
+ * merged: shards of one run when their indices are all different, else repeats.
+ */
+import { stat } from 'node:fs/promises';
+import { type CountTokens, RunAggregate } from '../aggregate/collect.ts';
+import { initHistograms } from '../aggregate/histogram.ts';
+import { histogramLog } from '../aggregate/histogram-log.ts';
+import { isLocalTokenizer, type TokenCounter } from '../dataset/tokenizer.ts';
+import { openTokenizer, recogniseTokenizer } from '../dataset/tokenizer-open.ts';
+import { EXIT, type ExitCode, usageError } from '../errors.ts';
+import { optionsForRecord, recordName } from '../options/redact.ts';
+import { keyOf } from '../options/spec.ts';
+import { OPTIONS, type ReportOptions } from '../options/table.ts';
+import type { RecordHeader } from '../record/record.ts';
+import { type FinishedReport, finishReport } from '../report/finish.ts';
+import { resultChunks } from '../report/json.ts';
+import { checkWritable, resultPath, writeResult, writeWhole } from '../report/result-file.ts';
+import { settingsOf } from '../report/settings.ts';
+import { printable, printErr, printOut, writeOut } from '../report/terminal.ts';
+import { type MergedRecords, mergeRecords } from './report-merge.ts';
 
-/** `tabby-load report`: not there yet. */
-export async function reportCommand(_options: ReportOptions): Promise<ExitCode> {
-  throw usageError('the command "report" is not there yet');
+/**
+ * Reads the files and reports them. Damage that leaves something to report is a warning.
+ * @throws usage errors: no files, files that are no records, outputs that cannot be written, a tokenizer that cannot be had
+ */
+export async function reportCommand(options: ReportOptions): Promise<ExitCode> {
+  if (options.files.length === 0) {
+    throw usageError(
+      'report needs a record file',
+      'Give one or more files that --save-records wrote: tabby-load report FILE...',
+    );
+  }
+  await initHistograms();
+  for (const line of options.warnings) printErr(`tabby-load: warning: ${line}`);
+  for (const [path, option] of outputsOf(options)) await checkWritable(path, option);
+  const given = givenOptions(options);
+  const merged = await mergeRecords(options.files, given, (header) => aggregateFor(header, options));
+  const tokens = await tokenCounter(merged, options);
+  try {
+    const report = await finishReport({
+      ...merged,
+      ...(tokens === null ? {} : { countTokens: countTokensBy(tokens) }),
+    });
+    await putOut(report, merged, options);
+  } finally {
+    await tokens?.close();
+  }
+  return EXIT.ok;
+}
+
+function outputsOf(options: ReportOptions): [path: string, option: string][] {
+  const outputs: [string, string][] = [];
+  if (options.json !== null && options.json !== '-') outputs.push([options.json, '--json']);
+  if (options.saveHdr !== null) outputs.push([options.saveHdr, '--save-hdr']);
+  return outputs;
+}
+
+/** What was given on the command line, under the names that record headers use. */
+function givenOptions(options: ReportOptions): Readonly<Record<string, unknown>> {
+  const all = optionsForRecord(options);
+  const names = Object.entries(OPTIONS)
+    .filter(([name, spec]) => options.given.has(keyOf(name, spec)))
+    .map(([name, spec]) => recordName(name, spec));
+  return Object.fromEntries(names.filter((name) => name in all).map((name) => [name, all[name]]));
+}
+
+function aggregateFor(header: RecordHeader, options: ReportOptions): RunAggregate {
+  const settings = settingsOf(header.options);
+  return new RunAggregate({
+    maxExactValues: options.maxExactValues,
+    keepDetail: settings.saveDetailed,
+    ...(settings.goodput === null ? {} : { goodput: settings.goodput }),
+  });
+}
+
+/**
+ * A tokenizer for requests whose server told no token count; null when none is needed or at hand. One named on the command line must
+ * open; one named in the records is used when it is a folder here, as nothing is fetched that was not asked for.
+ */
+async function tokenCounter(merged: MergedRecords, options: ReportOptions): Promise<TokenCounter | null> {
+  if (merged.aggregate.uncounted === 0 || !settingsOf(merged.header.options).hasTokenizer) return null;
+  const asked = options.given.has('tokenizer') ? options.tokenizer : null;
+  if (asked !== null) return await openTokenizer(await recogniseTokenizer(asked));
+  const recorded = merged.header.options['tokenizer'];
+  if (typeof recorded !== 'string' || !(await stat(recorded).catch(() => null))?.isDirectory()) return null;
+  return await openTokenizer({ kind: 'folder', path: recorded }).catch(() => null);
+}
+
+/** Counts as vLLM does for missing usage: the text alone, no special tokens. */
+export function countTokensBy(tokenizer: TokenCounter): CountTokens {
+  if (!isLocalTokenizer(tokenizer)) return (texts) => tokenizer.countAll(texts);
+  return async (texts) => texts.map((text) => tokenizer.encode(text, false).length);
+}
+
+async function putOut(report: FinishedReport, merged: MergedRecords, options: ReportOptions): Promise<void> {
+  for (const line of report.warningLines) printErr(line);
+  if (options.json === '-') {
+    for (const chunk of resultChunks(report.result)) writeOut(chunk);
+    writeOut('\n');
+  } else if (!options.quiet) {
+    for (const line of report.consoleLines) printOut(line);
+  }
+  if (options.json !== null && options.json !== '-') await writeResult(options.json, report.result, false, '--json');
+  if (options.saveResult || options.appendResult) {
+    const path = resultPath(report.settings, options, report.date);
+    await writeResult(path, report.result, options.appendResult, '--save-result');
+    printErr(`tabby-load: result written to ${printable(path)}`);
+  }
+  if (options.saveHdr !== null) {
+    const set = merged.aggregate.histograms();
+    const span = { startedAtMs: Date.parse(merged.header.started_at), durationS: merged.end.duration_s };
+    await writeWhole(options.saveHdr, [histogramLog(set, span)], '--save-hdr');
+    set.destroy();
+  }
 }

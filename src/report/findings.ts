@@ -10,10 +10,21 @@ import type { Warning } from './warnings.ts';
 /** Share of frames that arrived with another one from which a reader should know. */
 const MANY_SHARED = 0.25;
 
-/** Warnings that follow from the figures and the settings. */
-export function findings(summary: RunSummary, settings: ReportSettings, end: RecordEnd): Warning[] {
+/**
+ * Warnings that follow from the figures and the settings.
+ * @param before warnings that are known already, of the record files
+ */
+export function findings(
+  summary: RunSummary,
+  settings: ReportSettings,
+  end: RecordEnd,
+  before: readonly Warning[] = [],
+): Warning[] {
+  // A killed run is said once, with its file.
+  const isSaid = before.some(({ code }) => code === 'record_no_end');
   return [
-    ...runFindings(summary, end),
+    ...before,
+    ...runFindings(summary, isSaid ? { ...end, interrupted: false } : end),
     ...metricFindings(settings),
     ...countFindings(summary, settings),
     ...(Array.isArray(end['warnings']) ? end['warnings'].filter(isWarning) : []),
@@ -28,6 +39,10 @@ function runFindings(summary: RunSummary, end: RecordEnd): Warning[] {
   if (end.interrupted) {
     const by = end['interrupted_by'];
     out.push({ code: 'interrupted', facts: { recorded, ...(typeof by === 'string' ? { by } : {}) } });
+  }
+  if (summary.repeatedIndices > 0) {
+    const code = summary.sources.length > 1 ? 'records_repeat' : 'indices_repeat';
+    out.push({ code, facts: { repeated: summary.repeatedIndices } });
   }
   const { mergedFrames, tokenFrames } = summary.frames;
   if (tokenFrames > 0 && mergedFrames / tokenFrames >= MANY_SHARED) {

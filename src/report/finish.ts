@@ -79,7 +79,7 @@ export async function finishReport(input: FinishInput): Promise<FinishedReport> 
     exactLength: settings.exactLength,
     forced: header.options['force_length'] === true,
   });
-  const warnings = [...(input.warnings ?? []), ...findings(summary, settings, end)];
+  const warnings = findings(summary, settings, end, input.warnings);
   const result = vllmResult(parts);
   // Whatever --metadata put there: the key is ours, and it stands last.
   result.delete('tabby_load');

@@ -37,6 +37,8 @@ const SENTENCES: Readonly<Record<string, (facts: Facts) => string>> = {
   record_no_header: (f) => `${f['file']} has no header: options are taken from the command line and defaults`,
   records_repeat: (f) =>
     `${count(f['repeated'], 'index', 'indices')} occur more than once: the files are taken as repeats, their durations add up`,
+  indices_repeat: (f) =>
+    `${count(f['repeated'], 'index', 'indices')} occur more than once in one run: each line counts as a request of its own`,
   records_differ: (f) =>
     `${f['file']} was made with another ${list(f['what'])} than ${f['first']}: figures of both are mixed`,
   no_requests: () => 'no request was recorded',
