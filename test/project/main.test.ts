@@ -59,6 +59,31 @@ describe('the program', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
+  describe('calls an error that was not foreseen a bug', () => {
+    // Code that runs before the program and breaks something under it.
+    const preload = (code: string) => ({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` });
+    const inside = "Object.defineProperty(process.stdout, 'isTTY', { get() { throw new Error('boom'); } })";
+    const outside = "setTimeout(() => { throw new Error('boom'); }, 50)";
+    const rejected = "setTimeout(() => { Promise.reject(new Error('boom')); }, 50)";
+
+    it.each([
+      ['in a command', inside, ['--help']],
+      ['in a timer', outside, ['mock', '--port', '0']],
+      ['in a promise nobody waits for', rejected, ['mock', '--port', '0']],
+    ])('%s', async (_, code, words) => {
+      const result = await runCli(words, { env: preload(code) });
+      expect(result.code).toBe(1);
+      const lines = result.stderr.trim().split('\n');
+      expect(lines).toEqual(['tabby-load: error: unexpected: boom', expect.stringContaining('please report it')]);
+    });
+
+    it('with its stack only when asked', async () => {
+      const { code, stderr } = await runCli(['--help'], { env: { ...preload(inside), TABBY_LOAD_DEBUG: '1' } });
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^Error: boom\n +at /);
+    });
+  });
+
   it('loads neither the HTTP client nor the thread pool nor yargs for --help', () => {
     // Start-up is what a first look costs; the entry itself has to stay free of libraries.
     const main = readFileSync(PROGRAM, 'utf8');
