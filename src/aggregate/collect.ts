@@ -71,6 +71,7 @@ export class RunAggregate {
   /** Goodput of requests that are not kept. */
   #good = 0;
   #audio = 0;
+  #order: SampleOrder | null = null;
 
   constructor(options: RunAggregateOptions = {}) {
     this.#max = options.maxExactValues ?? DEFAULT_MAX_EXACT;
@@ -121,6 +122,14 @@ export class RunAggregate {
     return this.#spans;
   }
 
+  /**
+   * Indices that occur more than once: with several sources these are repeats of a run, not shards of it. Call after the last request;
+   * 0 when requests are no longer kept.
+   */
+  get repeatedIndices(): number {
+    return this.#sampleOrder().repeated;
+  }
+
   /** Histograms of the metrics of everything so far, for `--save-hdr`. The caller destroys the set. */
   histograms(): HistogramSet {
     const set = new HistogramSet();
@@ -144,9 +153,9 @@ export class RunAggregate {
     const pending = await this.#settlePending(options.countTokens);
     const tally = this.#tally;
     const store = this.#store;
-    const order = store?.sampleOrder() ?? { positions: null, repeated: 0 };
+    const order = this.#sampleOrder();
     if (store !== null) this.#judgeStored(store, order);
-    const peaks = this.#peaks();
+    const peaks = this.#peaks(order);
     const series =
       store === null
         ? runSeries(this.#running as RunningSeries, options.percentiles)
@@ -281,21 +290,36 @@ export class RunAggregate {
     return this.#pending.length;
   }
 
-  #peaks(): Peaks {
+  #sampleOrder(): SampleOrder {
+    this.#order ??= this.#store?.sampleOrder() ?? { positions: null, repeated: 0 };
+    return this.#order;
+  }
+
+  /** Repeats are looked at one by one, since nothing says that their clocks can be compared. */
+  #peaks(order: SampleOrder): Peaks {
     if (this.#estimate !== null) return this.#estimate.peaks();
     const store = this.#store as RequestStore;
-    let origin = Number.POSITIVE_INFINITY;
-    let end = Number.NEGATIVE_INFINITY;
-    for (let at = 0; at < store.size; at++) {
-      if (!store.isSuccess(at)) continue;
-      const { start, latency } = store.row(at);
-      origin = Math.min(origin, start);
-      end = Math.max(end, start + latency);
-    }
-    const counter = new PeakCounter(origin, end);
-    for (let at = 0; at < store.size; at++) if (store.isSuccess(at)) counter.add(store.row(at), store.gapsOf(at));
-    return counter.peaks();
+    const ranges = order.repeated > 0 ? store.sourceRanges() : [[0, store.size] as const];
+    const peaks = ranges.map(([from, to]) => storedPeaks(store, from, to));
+    return {
+      tokensPerS: Math.max(...peaks.map(({ tokensPerS }) => tokensPerS)),
+      concurrentRequests: Math.max(...peaks.map(({ concurrentRequests }) => concurrentRequests)),
+    };
   }
+}
+
+function storedPeaks(store: RequestStore, from: number, to: number): Peaks {
+  let origin = Number.POSITIVE_INFINITY;
+  let end = Number.NEGATIVE_INFINITY;
+  for (let at = from; at < to; at++) {
+    if (!store.isSuccess(at)) continue;
+    const { start, latency } = store.row(at);
+    origin = Math.min(origin, start);
+    end = Math.max(end, start + latency);
+  }
+  const counter = new PeakCounter(origin, end);
+  for (let at = from; at < to; at++) if (store.isSuccess(at)) counter.add(store.row(at), store.gapsOf(at));
+  return counter.peaks();
 }
 
 type Span = { requests: number; firstStart: number; lastEnd: number };

@@ -101,6 +101,11 @@ export class RequestStore {
     return this.#gapsKept;
   }
 
+  /** Positions [from, to) of each source. */
+  sourceRanges(): readonly (readonly [from: number, to: number])[] {
+    return this.#sourceStarts.map((from, k) => [from, this.#sourceStarts[k + 1] ?? this.size]);
+  }
+
   /** Forgets the gaps, when there are too many to keep. */
   dropGaps(): void {
     this.#gapsKept = false;
@@ -201,10 +206,9 @@ export class RequestStore {
 
   #sortWithinSources(positions: Uint32Array): void {
     for (let at = 0; at < positions.length; at++) positions[at] = at;
-    this.#sourceStarts.forEach((from, s) => {
-      const to = this.#sourceStarts[s + 1] ?? positions.length;
+    for (const [from, to] of this.sourceRanges()) {
       positions.subarray(from, to).sort((a, b) => this.#i.get(a) - this.#i.get(b) || a - b);
-    });
+    }
   }
 }
 

@@ -50,8 +50,8 @@ export interface ErrorKindSummary {
   readonly count: number;
   /** The words of the failure that comes first in sample order. */
   readonly sample: string;
-  /** Count by HTTP status, when there was one. */
-  readonly statuses: ReadonlyMap<number, number>;
+  /** The same by HTTP status, for kind `http`. */
+  readonly statuses: ReadonlyMap<number, { readonly count: number; readonly sample: string }>;
 }
 
 /** Token frames of the successful requests. */

@@ -11,12 +11,16 @@ const FIRST_ERRORS = 10;
 /** Prompt tokens above the client's count from which usage is not believed: two cache pages of TabbyAPI (wire notes, requeue). */
 const SUSPECT_EXCESS = 512;
 
-interface ErrorKind {
+/** Failures of one sort and the words of the one that comes first in sample order. */
+interface Failures {
   count: number;
   sample: string;
   /** Index of the request that gave the sample. */
   sampleI: number;
-  readonly statuses: Map<number, number>;
+}
+
+interface ErrorKind extends Failures {
+  readonly statuses: Map<number, Failures>;
 }
 
 interface Category {
@@ -83,7 +87,12 @@ export class Tally {
 
   errorKinds(): readonly ErrorKindSummary[] {
     return [...this.#kinds]
-      .map(([kind, { count, sample, statuses }]) => ({ kind, count, sample, statuses }))
+      .map(([kind, { count, sample, statuses }]) => ({
+        kind,
+        count,
+        sample,
+        statuses: new Map([...statuses].map(([status, of]) => [status, { count: of.count, sample: of.sample }])),
+      }))
       .sort((a, b) => b.count - a.count || (a.kind < b.kind ? -1 : 1));
   }
 
@@ -138,18 +147,20 @@ export class Tally {
 
   #addFailure(record: RequestRecord): void {
     this.failed++;
-    const name = record.error_kind ?? OTHER;
+    const given = record.error_kind ?? OTHER;
+    const name = this.#kinds.has(given) || this.#kinds.size < MAX_WORDS ? given : OTHER;
     let kind = this.#kinds.get(name);
     if (kind === undefined) {
-      kind = { count: 0, sample: record.error, sampleI: record.i, statuses: new Map() };
+      kind = { ...noFailures(), statuses: new Map() };
       this.#kinds.set(name, kind);
     }
-    kind.count++;
-    if (record.i < kind.sampleI) {
-      kind.sample = record.error;
-      kind.sampleI = record.i;
+    countFailure(kind, record);
+    if (record.status !== undefined && record.error_kind === 'http') {
+      const known = kind.statuses.get(record.status);
+      const status = known ?? noFailures();
+      if (known === undefined && kind.statuses.size < MAX_WORDS) kind.statuses.set(record.status, status);
+      countFailure(status, record);
     }
-    if (record.status !== undefined && record.error_kind === 'http') bump(kind.statuses, record.status);
     if ((record.partial?.frames ?? 0) > 0) this.failedAfterFirstToken++;
     if (record.category !== undefined) this.#category(record.category).failed++;
     const first = this.#firstErrors[this.#firstErrors.length - 1] as { i: number; error: string }[];
@@ -224,6 +235,17 @@ export class Tally {
     }
     return category;
   }
+}
+
+function noFailures(): Failures {
+  return { count: 0, sample: '', sampleI: Number.POSITIVE_INFINITY };
+}
+
+function countFailure(failures: Failures, record: RequestRecord): void {
+  failures.count++;
+  if (record.i >= failures.sampleI) return;
+  failures.sample = record.error;
+  failures.sampleI = record.i;
 }
 
 function bump<K extends string | number>(counts: Map<K, number>, key: K): void {

@@ -68,7 +68,7 @@ export async function mergeRecords(
   return {
     aggregate: filled,
     header: header as unknown as RecordHeader,
-    end: mergedEnd(sources, filled.sources),
+    end: mergedEnd(sources, filled.sources, filled.repeatedIndices > 0),
     warnings: sourceWarnings(sources),
     sources: sources.map((source, k) => sourceBlock(source, filled.sources[k])),
   };
@@ -103,10 +103,10 @@ function isInterrupted({ header, end }: Source): boolean {
 }
 
 /**
- * One end for all. The duration of several files is the time that at least one of them covers: shards that ran side by side count once,
- * repeats add up, and the pause between them counts for nothing.
+ * One end for all. Repeats of a run add up, without the pauses between them. Shards of one run, which share the clock of their machine,
+ * count by the time that at least one of them covers.
  */
-function mergedEnd(sources: readonly Source[], spans: readonly SourceSpan[]): RecordEnd {
+function mergedEnd(sources: readonly Source[], spans: readonly SourceSpan[], areRepeats: boolean): RecordEnd {
   const only = sources.length === 1 ? sources[0] : undefined;
   if (only !== undefined) {
     return only.end ?? { type: 'end', duration_s: durationOf(only, spans[0]), interrupted: isInterrupted(only) };
@@ -118,14 +118,10 @@ function mergedEnd(sources: readonly Source[], spans: readonly SourceSpan[]): Re
   let duration = 0;
   let reached = Number.NEGATIVE_INFINITY;
   for (const { from, length } of covered) {
-    duration += Math.max(0, Math.min(length, from + length - reached));
+    duration += areRepeats ? length : Math.max(0, Math.min(length, from + length - reached));
     reached = Math.max(reached, from + length);
   }
-  return {
-    type: 'end',
-    duration_s: duration,
-    interrupted: sources.some(isInterrupted),
-  };
+  return { type: 'end', duration_s: duration, interrupted: sources.some(isInterrupted) };
 }
 
 function sourceWarnings(sources: readonly Source[]): Warning[] {

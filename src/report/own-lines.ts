@@ -23,21 +23,38 @@ const INDENT = ' '.repeat(PREFIX.length);
 /** Longest sample of the server's words. */
 const SAMPLE = 200;
 
+/** Sentences are broken at this width; rows of tables are as wide as they are. */
+const WIDTH = 110;
+
 /** All lines. */
 export function ownLines(parts: OwnLineParts): string[] {
-  const lines = [
+  return [
     ...errorLines(parts.summary),
-    ...serverLines(parts.summary),
-    ...arrivalLines(parts),
-    ...answerLines(parts.summary),
+    ...timeLines(parts),
+    ...reasoningLines(parts.summary),
     ...frameLines(parts.summary),
     ...lengthLines(parts),
     ...finishLines(parts.summary),
     ...cacheLines(parts.summary),
     ...connectionLines(parts.summary),
     ...categoryLines(parts),
-  ];
-  return lines.map((line) => (line.startsWith(INDENT) ? line : PREFIX + line));
+  ].flatMap(laidOut);
+}
+
+/** A remark with the prefix, or a line that belongs to one, indented; sentences broken at words. */
+function laidOut(line: string): string[] {
+  const isOwn = !line.startsWith(INDENT);
+  const text = isOwn ? line : line.slice(INDENT.length);
+  if (text.length + PREFIX.length <= WIDTH || /\s{2}/.test(text)) return [(isOwn ? PREFIX : INDENT) + text];
+  const lines: string[] = [];
+  let rest = text;
+  while (rest.length > WIDTH - PREFIX.length) {
+    const at = rest.lastIndexOf(' ', WIDTH - PREFIX.length);
+    if (at <= 0) break;
+    lines.push(rest.slice(0, at));
+    rest = `  ${rest.slice(at + 1)}`;
+  }
+  return [...lines, rest].map((part, k) => (k === 0 && isOwn ? PREFIX : INDENT) + part);
 }
 
 function errorLines({ failed, completed, errorKinds, failedAfterFirstToken }: RunSummary): string[] {
@@ -45,47 +62,59 @@ function errorLines({ failed, completed, errorKinds, failedAfterFirstToken }: Ru
   const after = failedAfterFirstToken === 0 ? '' : `, ${number(failedAfterFirstToken)} of them after the first token`;
   return [
     `${number(failed)} of ${number(failed + completed)} requests failed${after}; they are in no latency figure`,
-    ...errorKinds.map(({ kind, count, sample, statuses }) => {
-      const words = printable(sample.length > SAMPLE ? `${sample.slice(0, SAMPLE)}...` : sample);
-      const codes = [...statuses].sort((a, b) => b[1] - a[1]).map(([status, n]) => `${status} (${number(n)})`);
-      return `${INDENT}${kind} ${number(count)}${codes.length > 1 ? ` [${codes.join(', ')}]` : ''}: ${words}`;
+    ...errorKinds.flatMap(({ kind, count, sample, statuses }) => {
+      const byStatus = [...statuses].sort((a, b) => b[1].count - a[1].count);
+      if (byStatus.length === 0) return [`${INDENT}${printable(kind)}, ${often(count)}: ${words(sample)}`];
+      return byStatus.map(
+        ([status, of]) => `${INDENT}${kind} ${status}, ${often(of.count)}: ${words(of.sample)}`,
+      );
     }),
   ];
 }
 
-/** The server's own times beside what the client saw of the same. */
-function serverLines({ own, metrics }: RunSummary): string[] {
-  if (own.server_prompt_time.count === 0 && own.server_completion_time.count === 0) return [];
-  const parts = [
-    times('queue', own.server_queue_time),
-    times('prompt', own.server_prompt_time),
-    times('generation', own.server_completion_time),
-  ].filter((part) => part !== '');
-  return [
-    `times as the server saw them (mean / median / p99 ms): ${parts.join(', ')}`,
-    `${INDENT}as the client saw them: ${times('TTFT', metrics.ttft)}, ${times('end to end', metrics.e2el)}`,
-  ];
+/** What a server said, on one line and not too long. */
+function words(sample: string): string {
+  return printable(sample.length > SAMPLE ? `${sample.slice(0, SAMPLE)}...` : sample).replace(/\s{2,}/g, ' ');
 }
 
-function arrivalLines({ summary, settings }: OwnLineParts): string[] {
-  const queue = summary.metrics.client_queue_time;
+/** The times that vLLM's table does not have: the server's own, to the first answer token, since the request was due. */
+function timeLines({ summary: { own, metrics }, settings }: OwnLineParts): string[] {
   const isOpen = settings.requestRate !== Number.POSITIVE_INFINITY || settings.ramp !== null;
-  if (!isOpen || queue.count === 0 || queue.maxMs < 1) return [];
-  return [
-    `since each request was due (mean / median / p99 ms): ${times('TTFT', summary.own.ttft_from_arrival)}, ` +
-      `${times('end to end', summary.metrics.e2el_including_client_queue)}, ${times('sent late by', queue)}`,
+  const server: Row[] = [
+    ['server: queue', own.server_queue_time],
+    ['server: prompt', own.server_prompt_time],
+    ['server: generation', own.server_completion_time],
   ];
+  const answer: Row[] = [['client: first answer token', own.first_answer]];
+  const due: Row[] = [
+    ['since due: wait before sending', metrics.client_queue_time],
+    ['since due: first token', own.ttft_from_arrival],
+    ['since due: end to end', metrics.e2el_including_client_queue],
+  ];
+  const hasDue = isOpen && metrics.client_queue_time.maxMs >= 1;
+  const rows = [...server, ...answer, ...(hasDue ? due : [])].filter(([, series]) => series.count > 0);
+  if (rows.length === 0) return [];
+  rows.splice(rows.filter(([name]) => name.startsWith('server')).length, 0, [
+    'client: first token (TTFT)',
+    metrics.ttft,
+  ]);
+  rows.splice(rows.findLastIndex(([name]) => name.startsWith('client')) + 1, 0, ['client: end to end', metrics.e2el]);
+  const cells = rows.map(([name, { meanMs, medianMs, percentilesMs }]) => [
+    name,
+    ...[meanMs, medianMs, percentilesMs.get(99) ?? 0].map((value) => value.toFixed(1)),
+  ]);
+  return aligned(['times in ms', 'mean', 'median', 'p99'], cells);
 }
 
-function answerLines({ own, metrics, frames }: RunSummary): string[] {
+type Row = readonly [name: string, series: SeriesSummary];
+
+function reasoningLines({ own, metrics, frames }: RunSummary): string[] {
   if (own.first_answer.count === 0 && frames.reasoningFrames === 0) return [];
   const share = frames.tokenFrames === 0 ? 0 : frames.reasoningFrames / frames.tokenFrames;
-  const never = metrics.ttft.count - own.first_answer.count;
-  const first =
-    own.first_answer.count === 0 ? '' : ` first answer token (mean / median / p99 ms): ${triple(own.first_answer)};`;
+  const without = metrics.ttft.count - own.first_answer.count;
   return [
-    `reasoning:${first} TTFT counts reasoning (${triple(metrics.ttft)}); ${(share * 100).toFixed(0)} % of the token frames` +
-      (own.first_answer.count > 0 && never > 0 ? `; ${number(never)} requests without` : ''),
+    `reasoning: ${(share * 100).toFixed(0)} % of the token frames; TTFT is the first token of any kind` +
+      (without > 0 ? `; ${number(without)} requests have no first answer token` : ''),
   ];
 }
 
@@ -137,7 +166,7 @@ function cacheLines({ cached, accepted }: RunSummary): string[] {
 function connectionLines({ connections, own }: RunSummary): string[] {
   const { opened, staleReconnects } = connections;
   if (opened === 0 && staleReconnects === 0) return [];
-  const connect = own.connect.count === 0 ? '' : ` (${triple(own.connect)} ms, not part of TTFT)`;
+  const connect = own.connect.count === 0 ? '' : `, ${own.connect.meanMs.toFixed(1)} ms each (not part of TTFT)`;
   const stale =
     staleReconnects === 0 ? '' : `; ${number(staleReconnects)} kept-alive connections were found closed and replaced`;
   return [`connections opened during the run: ${number(opened)}${connect}${stale}`];
@@ -155,29 +184,23 @@ function categoryLines({ summary }: OwnLineParts): string[] {
     c.meanE2elMs.toFixed(1),
     perSecond(c.outputTokens, summary).toFixed(1),
   ]);
-  const head = ['category', 'done', 'failed', 'tokens', 'TTFT ms', 'TPOT ms', 'E2EL ms', 'tok/s'];
+  return aligned(['category (means)', 'done', 'failed', 'tokens', 'TTFT ms', 'TPOT ms', 'E2EL ms', 'tok/s'], rows);
+}
+
+/** A small table: the heading behind the prefix, names to the left, figures to the right. */
+function aligned(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const widths = head.map((name, k) => Math.max(name.length, ...rows.map((row) => (row[k] as string).length)));
   const line = (cells: readonly string[]) =>
-    INDENT +
     cells
       .map((cell, k) => (k === 0 ? cell.padEnd(widths[k] as number) : cell.padStart(widths[k] as number)))
       .join('  ');
-  return ['by category (means):', line(head), ...rows.map(line)];
-}
-
-function times(name: string, series: SeriesSummary): string {
-  return series.count === 0 ? '' : `${name} ${triple(series)}`;
-}
-
-function triple(series: SeriesSummary): string {
-  return [series.meanMs, series.medianMs, series.percentilesMs.get(99) ?? 0].map(ms).join(' / ');
-}
-
-/** Three significant digits are all that a time has here, and no more than two decimals. */
-function ms(value: number): string {
-  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+  return [line(head), ...rows.map((row) => INDENT + line(row))];
 }
 
 function number(value: number): string {
   return value.toLocaleString('en-US');
+}
+
+function often(times: number): string {
+  return times === 1 ? 'once' : `${number(times)} times`;
 }

@@ -43,12 +43,12 @@ const SENTENCES: Readonly<Record<string, (facts: Facts) => string>> = {
     `${f['file']} was made with another ${list(f['what'])} than ${f['first']}: figures of both are mixed`,
   no_requests: () => 'no request was recorded',
   length_tabby: (f) =>
-    `TabbyAPI makes one token fewer than max_tokens asks for${Number(f['missing']) > 1 ? `, and here ${Number(f['missing']) - 1} more for the draft model` : ''}: ${count(f['requests'], 'request')} of ${f['of']} ended at the limit with ${f['missing']} missing (--exact-length asks for what gives the full length)`,
+    `TabbyAPI makes one token fewer than max_tokens asks for${Number(f['missing']) > 1 ? `, and here ${Number(f['missing']) - 1} more for the draft model` : ''}: ${count(f['requests'], 'request')} of ${whole(f['of'])} ended at the limit with ${f['missing']} missing (--exact-length asks for what gives the full length)`,
   length_cut: (f) =>
-    `${count(f['requests'], 'request')} of ${f['of']} ended at the limit with ${f['missing']} fewer than asked for`,
+    `${count(f['requests'], 'request')} of ${whole(f['of'])} ended at the limit with ${f['missing']} fewer than asked for`,
   length_own_end: (f) =>
-    `${count(f['requests'], 'request')} of ${f['of']} ended by themselves before the length asked for${f['forced'] ? ' in spite of length forcing (stop string, loop detection, or a server that does not know min_tokens)' : ' (--force-length keeps the model going)'}`,
-  length_long: (f) => `${count(f['requests'], 'request')} of ${f['of']} made more tokens than asked for`,
+    `${count(f['requests'], 'request')} of ${whole(f['of'])} ended by themselves before the length asked for${f['forced'] ? ' in spite of length forcing (stop string, loop detection, or a server that does not know min_tokens)' : ' (--force-length keeps the model going)'}`,
+  length_long: (f) => `${count(f['requests'], 'request')} of ${whole(f['of'])} made more tokens than asked for`,
 };
 
 /** The words of a warning. A code that this version does not know says its own `message`, or itself. */
@@ -68,6 +68,10 @@ export const WARNING_CODES: readonly string[] = Object.keys(SENTENCES);
 
 function count(value: unknown, one: string, many = `${one}s`): string {
   return value === 1 ? `1 ${one}` : `${Number(value).toLocaleString('en-US')} ${many}`;
+}
+
+function whole(value: unknown): string {
+  return Number(value).toLocaleString('en-US');
 }
 
 function percent(value: unknown): string {

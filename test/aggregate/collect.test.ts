@@ -263,8 +263,8 @@ describe('figures of ours', () => {
         count: 3,
         sample: 'HTTP 429 first',
         statuses: new Map([
-          [503, 2],
-          [429, 1],
+          [503, { count: 2, sample: 'HTTP 503 later' }],
+          [429, { count: 1, sample: 'HTTP 429 first' }],
         ]),
       },
       { kind: 'truncated', count: 1, sample: 'cut off', statuses: new Map() },
