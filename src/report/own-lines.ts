@@ -65,9 +65,7 @@ function errorLines({ failed, completed, errorKinds, failedAfterFirstToken }: Ru
     ...errorKinds.flatMap(({ kind, count, sample, statuses }) => {
       const byStatus = [...statuses].sort((a, b) => b[1].count - a[1].count);
       if (byStatus.length === 0) return [`${INDENT}${printable(kind)}, ${often(count)}: ${words(sample)}`];
-      return byStatus.map(
-        ([status, of]) => `${INDENT}${kind} ${status}, ${often(of.count)}: ${words(of.sample)}`,
-      );
+      return byStatus.map(([status, of]) => `${INDENT}${kind} ${status}, ${often(of.count)}: ${words(of.sample)}`);
     }),
   ];
 }
