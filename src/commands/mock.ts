@@ -69,11 +69,13 @@ export function serverOptions(options: MockOptions): ServerOptions {
 /** Runs a server until SIGINT or SIGTERM; then one line of JSON on stderr and exit code 0. */
 export async function runMock(options: Partial<ServerOptions>): Promise<ExitCode> {
   const server = await startMock(options, { log: printErr });
-  printOut(`tabby-load mock: listening on ${server.url}`);
-  await new Promise<void>((resolve) => {
+  // Listened for before the address is told: whoever reads it may end us at once.
+  const told = new Promise<void>((resolve) => {
     process.once('SIGINT', resolve);
     process.once('SIGTERM', resolve);
   });
+  printOut(`tabby-load mock: listening on ${server.url}`);
+  await told;
   const stats = server.stats();
   await server.close();
   printErrSync(closingLine(stats));

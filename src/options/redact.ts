@@ -22,7 +22,7 @@ export function optionsForRecord(
   const result: Record<string, unknown> = {};
   for (const [name, spec] of Object.entries(OPTIONS)) {
     const key = keyOf(name, spec);
-    if (!Object.hasOwn(source, key) || spec.secret === true) continue;
+    if (!Object.hasOwn(source, key) || spec.secret === true || spec.place === true) continue;
     result[recordName(name, spec)] = maskedValue(source[key]);
   }
   return result;

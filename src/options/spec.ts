@@ -99,6 +99,8 @@ export interface OptionSpec {
   readonly vllm?: true;
   /** Known, but not there: why, in one line. Such options never reach the program. */
   readonly refused?: string;
+  /** Says only where results go or what the terminal shows: no part of what was measured, so not in records and results. */
+  readonly place?: true;
   /** The value is never printed or saved. */
   readonly secret?: true;
   /** Environment variables that give the value, in order of precedence. */

@@ -68,6 +68,7 @@ export const RESULT_OPTIONS = {
     help: 'Values kept for exact percentiles; beyond that they come from histograms.',
   },
   'save-result': {
+    place: true,
     type: 'boolean',
     group: 'files',
     commands: ['run', 'report'],
@@ -84,6 +85,7 @@ export const RESULT_OPTIONS = {
     help: 'Keep the values of every request in the result JSON.',
   },
   'append-result': {
+    place: true,
     type: 'boolean',
     group: 'files',
     commands: ['run', 'report'],
@@ -92,6 +94,7 @@ export const RESULT_OPTIONS = {
     help: 'Append the result to the file, one JSON per line.',
   },
   'result-dir': {
+    place: true,
     type: 'string',
     group: 'files',
     commands: ['run', 'report'],
@@ -102,6 +105,7 @@ export const RESULT_OPTIONS = {
     help: 'Folder of the result file; made when missing.',
   },
   'result-filename': {
+    place: true,
     type: 'string',
     group: 'files',
     commands: ['run', 'report'],
@@ -131,6 +135,7 @@ export const RESULT_OPTIONS = {
     help: 'Put into the result JSON.',
   },
   json: {
+    place: true,
     type: 'string',
     group: 'files',
     commands: ['run', 'report'],
@@ -139,6 +144,7 @@ export const RESULT_OPTIONS = {
     help: 'Write the result JSON to this file; - is stdout.',
   },
   'save-records': {
+    place: true,
     type: 'string',
     group: 'files',
     commands: ['run'],
@@ -155,6 +161,7 @@ export const RESULT_OPTIONS = {
     help: 'Keep the generated text in the records; --save-detailed does so too.',
   },
   'samples-out': {
+    place: true,
     type: 'string',
     group: 'files',
     commands: ['run', 'samples'],
@@ -164,6 +171,7 @@ export const RESULT_OPTIONS = {
     help: 'Write the manifest of the samples to this file before the first request is sent.',
   },
   'save-hdr': {
+    place: true,
     type: 'string',
     group: 'files',
     commands: ['run', 'report'],
@@ -172,6 +180,7 @@ export const RESULT_OPTIONS = {
     help: 'Write the histograms of all metrics in the HdrHistogram log format.',
   },
   'plot-timeline': {
+    place: true,
     type: 'boolean',
     group: 'files',
     commands: ['run', 'report'],
@@ -180,6 +189,7 @@ export const RESULT_OPTIONS = {
     help: 'Write a timeline of the requests as HTML beside the result file.',
   },
   'timeline-itl-thresholds': {
+    place: true,
     type: 'csv-numbers',
     group: 'files',
     commands: ['run', 'report'],
@@ -190,6 +200,7 @@ export const RESULT_OPTIONS = {
     help: 'Two limits of the token gap for the colours of the timeline.',
   },
   'plot-dataset-stats': {
+    place: true,
     type: 'boolean',
     group: 'files',
     commands: ['run', 'report'],
@@ -198,6 +209,7 @@ export const RESULT_OPTIONS = {
     help: 'Write the distribution of prompt and output lengths beside the result file.',
   },
   'dry-run': {
+    place: true,
     type: 'boolean',
     group: 'files',
     commands: ['run'],
@@ -205,6 +217,7 @@ export const RESULT_OPTIONS = {
     help: 'Print the manifest of the samples, as "samples" does, and send nothing to a completion endpoint.',
   },
   ui: {
+    place: true,
     type: 'choice',
     group: 'terminal',
     commands: ['run'],
@@ -215,6 +228,7 @@ export const RESULT_OPTIONS = {
     help: 'Progress on stderr: a live line, a plain line every few seconds, or none; auto is live on a terminal.',
   },
   'disable-tqdm': {
+    place: true,
     type: 'boolean',
     group: 'terminal',
     commands: ['run', 'report'],
@@ -223,6 +237,7 @@ export const RESULT_OPTIONS = {
     help: 'The same as --ui none.',
   },
   quiet: {
+    place: true,
     type: 'boolean',
     group: 'terminal',
     commands: ['run', 'report'],
