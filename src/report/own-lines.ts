@@ -20,6 +20,8 @@ export interface OwnLineParts {
 const PREFIX = 'tabby-load: ';
 /** Continuation of a line above. */
 const INDENT = ' '.repeat(PREFIX.length);
+/** Further indent of a sentence's second line. */
+const CONTINUED = '  ';
 /** Longest sample of the server's words. */
 const SAMPLE = 200;
 
@@ -42,19 +44,21 @@ export function ownLines(parts: OwnLineParts): string[] {
 }
 
 /** A remark with the prefix, or a line that belongs to one, indented; sentences broken at words. */
-function laidOut(line: string): string[] {
-  const isOwn = !line.startsWith(INDENT);
-  const text = isOwn ? line : line.slice(INDENT.length);
+function laidOut(remark: string): string[] {
+  const isOwn = !remark.startsWith(INDENT);
+  const text = isOwn ? remark : remark.slice(INDENT.length);
+  // Rows of tables hold several spaces in a row and stay as they are.
   if (text.length + PREFIX.length <= WIDTH || /\s{2}/.test(text)) return [(isOwn ? PREFIX : INDENT) + text];
   const lines: string[] = [];
-  let rest = text;
-  while (rest.length > WIDTH - PREFIX.length) {
-    const at = rest.lastIndexOf(' ', WIDTH - PREFIX.length);
-    if (at <= 0) break;
-    lines.push(rest.slice(0, at));
-    rest = `  ${rest.slice(at + 1)}`;
+  let line = '';
+  for (const word of text.split(' ')) {
+    const room = WIDTH - PREFIX.length - (lines.length > 0 ? CONTINUED.length : 0);
+    if (line !== '' && line.length + 1 + word.length > room) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
   }
-  return [...lines, rest].map((part, k) => (k === 0 && isOwn ? PREFIX : INDENT) + part);
+  return [...lines, line].map((part, k) => (k > 0 ? INDENT + CONTINUED : isOwn ? PREFIX : INDENT) + part);
 }
 
 function errorLines({ failed, completed, errorKinds, failedAfterFirstToken }: RunSummary): string[] {
