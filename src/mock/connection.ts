@@ -11,7 +11,9 @@ import { codeOf } from '../errors.ts';
 import { nowMs } from '../record/clock.ts';
 import { type HttpRequest, RequestParser } from './http.ts';
 
-/** A connection may be this far behind (bytes not yet taken by the kernel) before its reading stops. */
+/** Bytes that the kernel has not taken, at which a client is given up. */
+const MAX_BACKLOG_BYTES = 256 * 1024 * 1024;
+/** Bytes of further requests read while one is answered, at which reading stops. */
 const MAX_PIPELINED_BYTES = 4 * 1024 * 1024;
 
 /** What a connection tells its server. */
@@ -52,7 +54,7 @@ export class Exchange {
     this.request = request;
     this.arrivedMs = arrivedMs;
     this.chunked = request.version === '1.1';
-    this.closeAfter = !request.keepAlive;
+    this.closeAfter = !request.keepAlive || !this.chunked;
   }
 
   /** Writes text of the answer. */
@@ -111,12 +113,6 @@ export class Connection {
     socket.on('close', () => this.lost());
     // A client that has closed its side gets no more: as uvicorn, which takes EOF for a disconnect.
     socket.on('end', () => this.lost());
-    events.idle(this, true);
-  }
-
-  /** Bytes that the kernel has not taken yet. */
-  get backlog(): number {
-    return this.socket.writableLength;
   }
 
   /** Writes `buffer[start, end)`; the bytes are copied if they cannot be written at once. */
@@ -136,6 +132,8 @@ export class Connection {
       if (from === end) return;
     }
     socket.write(Buffer.from(buffer.subarray(from, end)));
+    // A client that reads nothing for this long is given up, so that memory stays bounded.
+    if (socket.writableLength > MAX_BACKLOG_BYTES) socket.destroy();
   }
 
   /** Closes a connection that nobody uses. */

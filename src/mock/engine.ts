@@ -71,14 +71,14 @@ export class Engine {
 
   /** The client has gone: the job's slot is free at once. */
   cancel(job: Job): void {
-    if (job.state === 'running') this.release(job);
+    if (job.state === 'running') this.release(job, nowMs());
     job.state = 'over';
   }
 
-  /** The job has ended; its slot goes to the next. */
-  release(job: Job): void {
+  /** The job has ended at `atMs`; its slot goes to the next. */
+  release(job: Job, atMs: number): void {
     this.remove(job);
-    this.drain(nowMs());
+    this.drain(atMs);
   }
 
   /**

@@ -1,5 +1,5 @@
 /** What a finished job tells: its figures for usage, its finish reason, its tool calls. */
-import { randomBytes } from 'node:crypto';
+import { randomHex } from './ids.ts';
 import type { Job } from './job.ts';
 import type { JobFigures } from './usage.ts';
 
@@ -26,7 +26,7 @@ export function finishReason(job: Job, toolCalls: number): string {
 /** The list in the one event that holds all tool calls. */
 export function toolCallList(count: number) {
   return Array.from({ length: count }, (_, index) => ({
-    id: `call_${randomBytes(12).toString('hex')}`,
+    id: `call_${randomHex(12)}`,
     function: { name: 'get_weather', arguments: '{"city": "Paris", "days": 3}' },
     type: 'function',
     index,

@@ -115,7 +115,21 @@ const CREATED_MARK = 1_111_111_111;
 /** Room for the chunk size (up to 6 hex digits) and CRLF before the event. */
 const HEAD_ROOM = 8;
 
-const HEX: readonly Buffer[] = Array.from({ length: 4096 }, (_, i) => Buffer.from(`${i.toString(16)}\r\n`));
+/** ASCII of the hexadecimal digits. */
+const DIGITS = Buffer.from('0123456789abcdef');
+
+/** Writes a chunk's size and CRLF so that they end at `end`; returns where they start. */
+function writeSize(buffer: Buffer, size: number, end: number): number {
+  let at = end;
+  buffer[--at] = 10;
+  buffer[--at] = 13;
+  let left = size;
+  do {
+    buffer[--at] = DIGITS[left & 15] as number;
+    left >>= 4;
+  } while (left > 0);
+  return at;
+}
 
 /**
  * The ends of token events: the text of each word and what follows it, shared by all streams of one kind. `created`, where it
@@ -194,11 +208,8 @@ export class FrameTemplate {
     const tail = this.set.tails[wordIndex] as Buffer;
     const end = this.bodyEnd + tail.length;
     buffer.set(tail, this.bodyEnd);
-    const size = HEX[end - 2 - HEAD_ROOM] as Buffer;
-    const start = HEAD_ROOM - size.length;
-    buffer.set(size, start);
     out.buffer = buffer;
-    out.start = start;
+    out.start = writeSize(buffer, end - 2 - HEAD_ROOM, HEAD_ROOM);
     out.end = end;
   }
 }

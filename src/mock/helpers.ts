@@ -179,8 +179,14 @@ export function load(context: MockContext, exchange: Exchange): Answer | undefin
   context.state.model = null;
   context.stats.response(200);
   exchange.write(eventStreamHead(context, exchange, []));
-  loadStep(context, exchange, name, 1);
+  loadWhenFree(context, exchange, name);
   return undefined;
+}
+
+/** The jobs of the model that goes are waited for. */
+function loadWhenFree(context: MockContext, exchange: Exchange, name: string): void {
+  if (context.engine.load.running === 0) loadStep(context, exchange, name, 1);
+  else context.pump.at(nowMs() + LOAD_STEP_MS, () => loadWhenFree(context, exchange, name));
 }
 
 /** A client that leaves does not stop the loading. */

@@ -63,6 +63,7 @@ export class Job implements Due {
   proposedTokens = 0;
   state: 'queued' | 'running' | 'over' = 'queued';
   enqueuedMs = 0;
+  /** Planned times, not those of writing: usage tells what the engine did, and is the same in each run. */
   startedMs = 0;
   firstMs = 0;
   finishedMs = 0;
@@ -106,7 +107,7 @@ export class Job implements Due {
     const atMs = nowMs();
     const { plan } = this;
     if (this.made === plan.breakAt) {
-      this.engine.release(this);
+      this.engine.release(this, this.due);
       this.listener.broken(this);
       return;
     }
@@ -114,7 +115,7 @@ export class Job implements Due {
       this.finish(atMs);
       return;
     }
-    if (this.made === 0) this.firstMs = atMs;
+    if (this.made === 0) this.firstMs = this.due;
     const count = this.nextCount;
     this.made += count;
     this.engine.stats.token(count, atMs - this.due);
@@ -138,9 +139,9 @@ export class Job implements Due {
   }
 
   private finish(atMs: number): void {
-    this.finishedMs = atMs;
-    if (this.made === 0) this.firstMs = atMs;
-    this.engine.release(this);
+    this.finishedMs = this.due;
+    if (this.made === 0) this.firstMs = this.due;
+    this.engine.release(this, this.due);
     this.listener.finished(this, atMs);
   }
 

@@ -8,18 +8,16 @@ import type { Pump } from './pump.ts';
 /** Pause between two bytes of a dripping stream. */
 const DRIP_MS = 0.2;
 
-/** Sends bytes of a body. The last piece of a chunked body is recognised by its text. */
-export type Outlet = (bytes: Buffer) => void;
-
-const LAST_CHUNK = Buffer.from('0\r\n\r\n');
-
-function endsBody(bytes: Buffer): boolean {
-  return bytes.length >= 5 && bytes.subarray(-5).equals(LAST_CHUNK);
+/** Where the pieces of a body go. */
+export interface Outlet {
+  send(bytes: Buffer): void;
+  /** Everything has been handed over: calls back when it has been sent. */
+  flush(done: () => void): void;
 }
 
 /** Takes chunks apart and sends each one's content as a gzip member of its own, which a gzip reader joins again. */
 function gzipOutlet(exchange: Exchange): Outlet {
-  return (bytes) => {
+  const send = (bytes: Buffer): void => {
     let at = 0;
     const out: Buffer[] = [];
     while (at < bytes.length) {
@@ -35,38 +33,44 @@ function gzipOutlet(exchange: Exchange): Outlet {
     }
     exchange.write(Buffer.concat(out));
   };
+  return { send, flush: (done) => done() };
 }
 
 /** Byte by byte, each in a write of its own. */
 function dripOutlet(exchange: Exchange, pump: Pump): Outlet {
   let waiting: Buffer = Buffer.alloc(0);
   let dripping = false;
+  let whenEmpty: (() => void) | undefined;
   const drip = (): void => {
-    if (waiting.length === 0 || exchange.connection.socket.destroyed) {
-      dripping = false;
+    dripping = waiting.length > 0 && !exchange.done;
+    if (!dripping) {
+      whenEmpty?.();
       return;
     }
-    exchange.connection.write(waiting, 0, 1);
+    exchange.write(waiting.subarray(0, 1));
     waiting = waiting.subarray(1);
     pump.at(nowMs() + DRIP_MS, drip);
   };
-  return (bytes) => {
+  const send = (bytes: Buffer): void => {
     waiting = Buffer.concat([waiting, bytes]);
-    if (!dripping) {
-      dripping = true;
-      drip();
-    }
+    if (!dripping) drip();
   };
+  const flush = (done: () => void): void => {
+    whenEmpty = done;
+    if (!dripping) done();
+  };
+  return { send, flush };
 }
 
 /** Everything in one piece when the body ends. */
 function glueOutlet(exchange: Exchange): Outlet {
-  let held: Buffer[] = [];
-  return (bytes) => {
-    held.push(bytes);
-    if (!endsBody(bytes)) return;
-    exchange.write(Buffer.concat(held));
-    held = [];
+  const held: Buffer[] = [];
+  return {
+    send: (bytes) => void held.push(bytes),
+    flush: (done) => {
+      exchange.write(Buffer.concat(held));
+      done();
+    },
   };
 }
 
@@ -75,5 +79,5 @@ export function outlet(exchange: Exchange, fault: FaultKind | null, pump: Pump):
   if (fault === 'gzip' && exchange.chunked) return gzipOutlet(exchange);
   if (fault === 'drip') return dripOutlet(exchange, pump);
   if (fault === 'glue') return glueOutlet(exchange);
-  return (bytes) => exchange.write(bytes);
+  return { send: (bytes) => exchange.write(bytes), flush: (done) => done() };
 }

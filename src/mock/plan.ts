@@ -2,6 +2,7 @@
 import type { FaultKind } from './faults.ts';
 import { phaseOf } from './faults.ts';
 import type { JobPlan } from './job.ts';
+import type { Marks } from './marks.ts';
 import type { MockOptions } from './options.ts';
 import type { Generation } from './request.ts';
 import type { Rng } from './rng.ts';
@@ -41,8 +42,7 @@ export function planLength(
 }
 
 /** Tokens after which the model would end by itself. */
-function naturalLength(options: MockOptions, generation: Generation, toolCalls: number): number {
-  const { marks } = generation;
+function naturalLength(options: MockOptions, generation: Generation, marks: Marks, toolCalls: number): number {
   if (toolCalls > 0) return TOOL_LEAD_TOKENS + TOOL_CALL_TOKENS * toolCalls;
   if (options.style === 'openai' && generation.ignoreEos) return Number.POSITIVE_INFINITY;
   const tokens = marks.tokens ?? options.tokens;
@@ -56,22 +56,23 @@ function lengthOf(options: MockOptions, generation: Generation, fault: FaultKind
   const quirk =
     generation.kind === 'completion' && generation.stream && options.style === 'tabbyapi' ? 5 * plan.index : 0;
   const asked = generation.maxTokens === null ? null : generation.maxTokens + quirk;
-  const natural = naturalLength(options, generation, plan.toolCalls);
+  const natural = naturalLength(options, generation, plan.marks, plan.toolCalls);
   if (fault !== 'short') return planLength(options, asked, generation.minTokens, natural, prompt);
-  const at = generation.marks.fault_at ?? options.faultAt;
+  const at = plan.marks.fault_at ?? options.faultAt;
   const full = planLength(options, asked, generation.minTokens, natural, prompt);
   return { visible: Math.min(at, Math.max(1, full.visible - 1)), eos: 1 };
 }
 
-/** Which choice: its number, its prompt's number, and its tool calls. */
+/** Which choice: its number, its prompt's number and marks, and its tool calls. */
 interface ChoiceKey {
+  readonly marks: Marks;
   readonly index: number;
   readonly prompt: number;
   readonly toolCalls: number;
 }
 
-function voicePlan(options: MockOptions, generation: Generation, visible: number, toolCalls: number): VoicePlan {
-  const { marks } = generation;
+function voicePlan(options: MockOptions, generation: Generation, visible: number, choice: ChoiceKey): VoicePlan {
+  const { marks, toolCalls } = choice;
   const share = generation.thinking ? (marks.reasoning ?? options.reasoningShare) : 0;
   return {
     reasoningTokens: Math.floor(visible * Math.min(1, share)),
@@ -120,11 +121,12 @@ export function planChoice(
   cachedTokens: number,
   rng: Rng,
 ): ChoicePlan {
-  const { marks } = generation;
-  const toolCalls = generation.toolsAllowed ? (marks.tool ?? 0) : 0;
   const prompt = Math.floor(index / generation.n);
-  const length = lengthOf(options, generation, fault, { index, prompt, toolCalls });
-  const voice = new Voice(voicePlan(options, generation, length.visible, toolCalls), rng);
+  const marks = generation.promptMarks[prompt] as Marks;
+  const toolCalls = generation.toolsAllowed ? (marks.tool ?? 0) : 0;
+  const choice: ChoiceKey = { index, prompt, marks, toolCalls };
+  const length = lengthOf(options, generation, fault, choice);
+  const voice = new Voice(voicePlan(options, generation, length.visible, choice), rng);
   const lookAhead = generation.stop.length > 0 && length.visible <= MAX_LOOKAHEAD;
   const said = lookAhead ? Array.from({ length: length.visible }, () => voice.next()) : [];
   const stopped = lookAhead ? applyStop(said, generation.stop) : undefined;

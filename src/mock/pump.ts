@@ -2,25 +2,38 @@
  * The server's clockwork: one heap, one timer. Deadlines are absolute, so that lateness never adds up. Node's timers work in whole
  * milliseconds and wake up to one late, so the rest below a millisecond is spent in short blocking waits (`precise`), between
  * which sockets are served; without `precise` (the server shares a thread with others) it is left to the timer.
+ *
+ * Work without a deadline (reading requests) is done one piece at a time whenever nothing is due: a thousand requests that arrive at
+ * once must not delay the frames of the streams that run.
  */
 import { nowMs } from '../record/clock.ts';
 import { type Due, DueHeap } from './heap.ts';
 
-/** Longest blocking wait: what a request may wait unseen, and the grain in which a dense schedule is worked off. */
+/** Longest blocking wait: what a request may wait unseen. */
 const SLICE_MS = 0.25;
+/** Shortest time between two turns: a dense schedule is worked off in this grain, as each turn costs a look at all sockets. */
+const GRAIN_MS = 0.2;
+/** Waits shorter than this are not worth the call. */
+const SHORTEST_WAIT_MS = 0.02;
 /** Node's timer is set this much early, as it may be late by as much. */
 const TIMER_EARLY_MS = 1.2;
+/** After this long in work without a deadline, sockets are looked at. */
+const BACKLOG_SLICE_MS = 1;
 
 /** Runs things when they are due. */
 export class Pump {
   private readonly heap = new DueHeap();
   private readonly precise: boolean;
   private readonly cell = new Int32Array(new SharedArrayBuffer(4));
+  private backlog: (() => void)[] = [];
+  private backlogHead = 0;
   private timer: NodeJS.Timeout | undefined;
   private immediate: NodeJS.Immediate | undefined;
+  /** When the timer or immediate that is set will run the next turn; Infinity when none is. */
   private armedFor = Number.POSITIVE_INFINITY;
   private running = false;
   private stopped = false;
+  private lastTurnMs = 0;
 
   constructor(precise: boolean) {
     this.precise = precise;
@@ -37,10 +50,20 @@ export class Pump {
     this.add({ due, fire: call });
   }
 
+  /** Does a piece of work as soon as nothing is due, in order. */
+  soon(work: () => void): void {
+    this.backlog.push(work);
+    if (!this.running && this.armedFor > Number.NEGATIVE_INFINITY) this.arm();
+  }
+
   /** Forgets everything and lets the process end. */
   stop(): void {
     this.stopped = true;
     this.disarm();
+  }
+
+  private get hasBacklog(): boolean {
+    return this.backlogHead < this.backlog.length;
   }
 
   private disarm(): void {
@@ -53,10 +76,10 @@ export class Pump {
 
   private arm(): void {
     this.disarm();
-    const next = this.heap.peek();
-    if (next === undefined || this.stopped) return;
-    this.armedFor = next.due;
-    const wait = next.due - nowMs();
+    const next = this.hasBacklog ? Number.NEGATIVE_INFINITY : this.heap.nextDue;
+    if (next === Number.POSITIVE_INFINITY || this.stopped) return;
+    this.armedFor = next;
+    const wait = next - nowMs();
     const early = this.precise ? TIMER_EARLY_MS : 0;
     if (wait > early + 1) this.timer = setTimeout(this.turn, Math.floor(wait - early));
     else if (this.precise || wait <= 0) this.immediate = setImmediate(this.turn);
@@ -68,22 +91,39 @@ export class Pump {
     this.timer = undefined;
     this.immediate = undefined;
     this.armedFor = Number.POSITIVE_INFINITY;
-    if (this.precise) this.wait();
-    const until = nowMs();
+    if (this.precise && !this.hasBacklog) this.wait();
+    const begun = nowMs();
+    this.lastTurnMs = begun;
     this.running = true;
-    for (let next = this.heap.peek(); next !== undefined && next.due <= until; next = this.heap.peek()) {
-      this.heap.pop();
-      next.fire(until);
-      if (this.stopped) break;
+    try {
+      this.fireDue(begun);
+      while (this.hasBacklog && !this.stopped) {
+        this.workOne();
+        const now = nowMs();
+        this.fireDue(now);
+        if (now - begun > BACKLOG_SLICE_MS) break;
+      }
+    } finally {
+      this.running = false;
+      this.arm();
     }
-    this.running = false;
-    this.arm();
   };
 
+  private fireDue(until: number): void {
+    while (this.heap.nextDue <= until && !this.stopped) this.heap.pop()?.fire(until);
+  }
+
+  private workOne(): void {
+    const work = this.backlog[this.backlogHead++];
+    if (this.backlogHead > 256 && this.backlogHead * 2 > this.backlog.length) {
+      this.backlog = this.backlog.slice(this.backlogHead);
+      this.backlogHead = 0;
+    }
+    work?.();
+  }
+
   private wait(): void {
-    const next = this.heap.peek();
-    if (next === undefined) return;
-    const rest = next.due - nowMs();
-    if (rest > 0.02) Atomics.wait(this.cell, 0, 0, Math.min(rest, SLICE_MS));
+    const rest = Math.max(this.heap.nextDue, this.lastTurnMs + GRAIN_MS) - nowMs();
+    if (rest > SHORTEST_WAIT_MS) Atomics.wait(this.cell, 0, 0, Math.min(rest, SLICE_MS));
   }
 }

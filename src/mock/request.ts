@@ -27,7 +27,10 @@ export interface Generation {
   readonly topLogprobs: number | null;
   readonly toolsAllowed: boolean;
   readonly thinking: boolean;
+  /** Marks of all prompts together: for what concerns the whole answer. */
   readonly marks: Marks;
+  /** Marks of each prompt. */
+  readonly promptMarks: readonly Marks[];
   /** A null that breaks the generation in its own way: its own stream, or the whole engine. */
   readonly poison: 'none' | 'own' | 'engine';
   /** All text of the prompt, to tell repeated ones. */
@@ -127,6 +130,12 @@ function prompts(kind: StreamKind, body: Body, thinking: boolean): { texts: stri
   return { texts: messages.map((message) => message.content), tokens: [tokens] };
 }
 
+function marksOf(texts: readonly string[]): Marks {
+  const marks: Marks = {};
+  for (const text of texts) readMarks(text, marks);
+  return marks;
+}
+
 /** A valid body as a generation, or the answer that refuses it. */
 export function readGeneration(
   kind: StreamKind,
@@ -145,8 +154,7 @@ export function readGeneration(
   const thinkingAsked = body['enable_thinking'] !== false;
   const thinking = kind === 'chat' && thinkingAsked && options.reasoningShare > 0 && options.reasoningParsed;
   const { texts, tokens } = prompts(kind, body, thinking);
-  const marks: Marks = {};
-  for (const text of texts) readMarks(text, marks);
+  const marks = marksOf(texts);
   const streamOptions = body['stream_options'] as Body | null | undefined;
   const stream = body['stream'];
   return {
@@ -165,6 +173,7 @@ export function readGeneration(
       toolsAllowed: kind === 'chat' && body['tool_choice'] !== 'none',
       thinking: kind === 'chat' && thinkingAsked,
       marks,
+      promptMarks: kind === 'chat' ? [marks] : texts.map((text) => marksOf([text])),
       poison: options.style === 'tabbyapi' ? poisonOf(body) : 'none',
       promptText: texts.join('\n'),
     },

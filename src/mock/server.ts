@@ -83,7 +83,9 @@ function serve(context: MockContext, hooks: MockHooks, connections: Set<Connecti
     stats.request(request.path);
     hooks.onRequest?.(request);
     if (options.verbose) hooks.log?.(`${request.method} ${request.path} ${request.body.length} bytes`);
-    route(context, exchange);
+    pump.soon(() => {
+      if (!exchange.done) route(context, exchange);
+    });
   };
   return createServer({ noDelay: true }, (socket) => {
     stats.connectionOpened();

@@ -1,5 +1,5 @@
 /** A streamed answer: headers at once, one event per chunk, and all the ways in which it can go wrong on the way. */
-import { randomBytes } from 'node:crypto';
+
 import { nowMs, wallClock } from '../record/clock.ts';
 import { abortedEvent, contextEvent } from './bodies.ts';
 import type { Exchange } from './connection.ts';
@@ -9,8 +9,9 @@ import { closing, insertedEvents, strikeMid } from './faultplay.ts';
 import { type FaultKind, phaseOf } from './faults.ts';
 import { figuresOf, finishReason, toolCallList } from './figures.ts';
 import { chunkOf, type EventParts, FrameTemplate, type Span } from './frames.ts';
+import { randomHex } from './ids.ts';
 import type { Job, JobListener } from './job.ts';
-import { outlet } from './outlet.ts';
+import { type Outlet, outlet } from './outlet.ts';
 import type { ChoicePlan } from './plan.ts';
 import type { Generation } from './request.ts';
 import { eventStreamHead } from './respond.ts';
@@ -32,7 +33,7 @@ export class StreamAnswer implements JobListener {
   private readonly templates: (FrameTemplate | undefined)[] = [];
   /** White space held back until content follows it, per choice. */
   private readonly heldSpace: string[] = [];
-  private readonly out: (bytes: Buffer) => void;
+  private readonly out: Outlet;
   /** Frames may be written without a look at them. */
   private readonly direct: boolean;
   private readonly track: TruthTrack | null;
@@ -57,7 +58,7 @@ export class StreamAnswer implements JobListener {
     this.fault = fault;
     this.track = track;
     const prefix = generation.kind === 'chat' || context.options.style === 'tabbyapi' ? 'chatcmpl-' : 'cmpl-';
-    this.id = `${prefix}${randomBytes(16).toString('hex')}`;
+    this.id = `${prefix}${randomHex(16)}`;
     const phase = phaseOf(fault);
     this.out = outlet(exchange, phase === 'shape' ? fault : null, context.pump);
     this.direct = exchange.chunked && phase !== 'shape' && phase !== 'insert' && generation.topLogprobs === null;
@@ -66,7 +67,9 @@ export class StreamAnswer implements JobListener {
   /** Sends the headers; they do not wait for a slot. */
   open(): void {
     const extra: [string, string][] = this.fault === 'gzip' ? [['content-encoding', 'gzip']] : [];
-    this.exchange.write(eventStreamHead(this.context, this.exchange, extra));
+    const head = eventStreamHead(this.context, this.exchange, extra);
+    if (this.fault === 'drip') this.out.send(Buffer.from(head));
+    else this.exchange.write(head);
     this.opened = true;
     this.context.stats.response(200);
     this.context.pings?.add(this, nowMs());
@@ -156,11 +159,11 @@ export class StreamAnswer implements JobListener {
     if (last) {
       const { body, hangUp } = closing(this);
       bytes.push(...body.map((text) => this.chunk(text)));
-      this.out(Buffer.concat(bytes));
+      this.out.send(Buffer.concat(bytes));
       this.complete(hangUp);
       return;
     }
-    this.out(Buffer.concat(bytes));
+    this.out.send(Buffer.concat(bytes));
   }
 
   /** The tool calls' event, the finish event, and usage where it belongs. */
@@ -232,8 +235,10 @@ export class StreamAnswer implements JobListener {
 
   private complete(hangUp: boolean): void {
     this.leave('completed');
-    if (hangUp) this.exchange.hangUp();
-    else this.exchange.finish();
+    this.out.flush(() => {
+      if (hangUp) this.exchange.hangUp();
+      else this.exchange.finish();
+    });
   }
 
   private leave(outcome: 'completed' | 'aborted'): void {
@@ -280,6 +285,6 @@ export class StreamAnswer implements JobListener {
 
   /** Sends bytes as they are. */
   raw(bytes: Buffer): void {
-    this.out(bytes);
+    this.out.send(bytes);
   }
 }

@@ -1,11 +1,12 @@
 /** An answer in one JSON body: nothing is sent until every choice is done. */
-import { randomBytes } from 'node:crypto';
+
 import { nowMs } from '../record/clock.ts';
 import { abortedAnswer, contextAnswer, jsonAnswer } from './bodies.ts';
 import type { Exchange } from './connection.ts';
 import { type MockContext, noteFailure } from './context.ts';
 import type { FaultKind } from './faults.ts';
 import { figuresOf, finishReason, toolCallList } from './figures.ts';
+import { randomHex } from './ids.ts';
 import type { Job, JobListener } from './job.ts';
 import type { ChoicePlan } from './plan.ts';
 import type { PyJson } from './pyjson.ts';
@@ -54,7 +55,7 @@ export class WholeAnswer implements JobListener {
     this.track = track;
     this.gathered = choices.map(() => ({ content: '', reasoning: '', tokens: [], ended: null }));
     const prefix = context.options.style === 'openai' && generation.kind === 'chat' ? 'chatcmpl' : 'cmpl';
-    this.id = `${prefix}-${randomBytes(16).toString('hex')}`;
+    this.id = `${prefix}-${randomHex(16)}`;
   }
 
   tokens(job: Job, count: number, atMs: number): void {

@@ -1,0 +1,153 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import type { MockOptions } from '../../src/mock/options.ts';
+import { type MockServer, startMock } from '../../src/mock/server.ts';
+import { fixtureBytes } from '../support/fixtures.ts';
+import { eventsOf, exchange, parseResponse, type RawRequest, type RawResponse } from './client.ts';
+
+/** One recording of TabbyAPI and the request that led to it. */
+interface Scenario {
+  readonly name: string;
+  readonly server_options: readonly string[];
+  readonly request: RawRequest & { readonly body: unknown };
+}
+
+const scenarios = JSON.parse(fixtureBytes('wire/index.json').toString()) as Scenario[];
+
+/** What the recorded server was, with shorter times. */
+const BASE: Partial<MockOptions> = {
+  port: 0,
+  model: 'Stub-8B-exl3',
+  ttftMs: 20,
+  itlMs: 2,
+  maxSeqLen: 8192,
+  cacheSize: 65536,
+  slots: 128,
+};
+
+function optionsOf(words: readonly string[]): Partial<MockOptions> {
+  const value = (name: string): number | undefined =>
+    words.includes(name) ? Number(words[words.indexOf(name) + 1]) : undefined;
+  return {
+    ...BASE,
+    ...(words.includes('--no-auth') ? {} : { apiKey: 'stub-api-key', adminKey: 'stub-admin-key' }),
+    noModel: words.includes('--no-model'),
+    reasoningShare: value('--reasoning-share') ?? 0,
+    reasoningParsed: !words.includes('--reasoning-mode'),
+    draftTokens: value('--draft') ?? 0,
+    maxSeqLen: value('--max-seq-len') ?? 8192,
+    cacheSize: value('--cache-size') ?? 65536,
+    // The engine that blocks the event loop merges about three tokens into a frame.
+    mergeTokens: words.includes('blocking') ? 3 : 1,
+    // The pings of these recordings, sixty times as fast.
+    ...(words.includes('--sse-ping') ? { pingIntervalMs: 50 } : {}),
+  };
+}
+
+const servers: MockServer[] = [];
+async function start(options: Partial<MockOptions>): Promise<number> {
+  const server = await startMock(options);
+  servers.push(server);
+  return server.port;
+}
+afterAll(() => Promise.all(servers.map((server) => server.close())));
+
+function recorded(name: string): RawResponse {
+  const raw = fixtureBytes(`wire/${name}.raw`);
+  const parsed = parseResponse(raw);
+  if (parsed === null) throw new Error(`${name}: no head`);
+  return { ...parsed.response, raw, ended: parsed.complete === null ? 'fin' : 'complete' };
+}
+
+/**
+ * Makes alike what may differ: ids, times, dates, words (but not their number), and the counts of the prompt, as the two servers
+ * have different tokenizers. Order, spacing, number formats and everything else stay.
+ */
+function alike(text: string): string {
+  return text
+    .replace(/(chatcmpl|cmpl|call)[-_][0-9a-f]{24,32}/g, '$1-ID')
+    .replace(/("created": ?)\d+/g, '$1SECOND')
+    .replace(/(?<=["a-z]) [a-z]+(?=[ "])/g, ' w')
+    .replace(/("(?:prompt_tokens|total_tokens|token_id)": ?)\d+/g, '$1N')
+    .replace(/(per_sec": ?)(?:\d+\.\d+)/g, '$1RATE')
+    .replace(/(_time": ?)(?:\d+\.\d+)/g, '$1TIME')
+    .replace(/("max_batch_size": ?)\d+/g, '$1N');
+}
+
+function headOf(response: RawResponse): string[] {
+  const lines = response.headers.map(([name, value]) => {
+    if (name === 'date') return 'date: DATE';
+    return name === 'content-length' ? 'content-length: N' : `${name}: ${value}`;
+  });
+  return [response.statusLine, ...lines];
+}
+
+/** The events of each choice in its order: how choices interleave is up to timing, and so is which of them is the last. */
+function byChoice(response: RawResponse): unknown {
+  // How many pings come in a row is up to timing as well.
+  const events = eventsOf(response)
+    .map(alike)
+    .filter((event, i, all) => event !== ':' || all[i - 1] !== ':');
+  const several = new Set(
+    events.map((event) => /"index": (\d+)/.exec(event)?.[1]).filter((index) => index !== undefined),
+  );
+  if (several.size < 2) return events;
+  return events.map((event) => event.replace(/"index": \d+/, '"index": K')).sort();
+}
+
+/** With frames that merge a varying number of tokens only the forms can be compared, in their order. */
+function forms(response: RawResponse): string[] {
+  const events = eventsOf(response).map((event) =>
+    alike(event)
+      .replace(/( w)+/g, ' w')
+      .replace(/\[\{"token".*?\}\](?=\}\})/g, '[LOGPROBS]'),
+  );
+  return events.filter((event, i) => event !== events[i - 1]);
+}
+
+const isStream = (response: RawResponse): boolean =>
+  response.headers.some(([, value]) => value.startsWith('text/event-stream'));
+
+/** Requests that were recorded as they stand in the index, and that end. */
+const replayable = scenarios.filter(
+  ({ name, request }) =>
+    !(typeof request.body === 'string' && /^…|^three|^second/.test(request.body)) &&
+    // Compared apart, below.
+    ![
+      'err_400_cache_headroom',
+      'err_context_mid_stream',
+      'health_unhealthy',
+      'model_unload',
+      'get_model',
+      'chat_stop_string',
+      'compl_unicode_crlf',
+      'token_encode',
+      'token_encode_messages',
+    ].includes(name),
+);
+
+function faster(request: RawRequest): RawRequest {
+  if (typeof request.body !== 'object' || request.body === null) return request;
+  const text = JSON.stringify(request.body).replace('ttft=2600', 'ttft=130').replace('stall_ms=2300', 'stall_ms=130');
+  return { ...request, body: JSON.parse(text) };
+}
+
+describe('the built-in server against recordings of TabbyAPI', () => {
+  it.each(replayable.map((scenario) => [scenario.name, scenario] as const))('%s', async (name, scenario) => {
+    const port = await start(optionsOf(scenario.server_options));
+    const ours = await exchange(port, faster(scenario.request));
+    const theirs = recorded(name);
+    expect(headOf(ours)).toEqual(headOf(theirs));
+    expect(ours.ended).toBe(theirs.ended);
+    if (!isStream(theirs)) {
+      expect(alike(ours.body)).toBe(alike(theirs.body));
+      return;
+    }
+    // One event, one chunk.
+    for (const chunk of [...ours.chunks, ...theirs.chunks])
+      expect(chunk.toString()).toMatch(/^(data|:)[^\r\n]*\r\n\r\n$/);
+    const merges = ['chat_draft', 'chat_draft_max_tokens', 'chat_blocking_engine'].includes(name);
+    if (merges) expect(forms(ours)).toEqual(forms(theirs));
+    else expect(byChoice(ours)).toEqual(byChoice(theirs));
+    expect(ours.raw.subarray(-7).toString()).toBe('\r\n0\r\n\r\n');
+  });
+});
