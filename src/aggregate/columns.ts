@@ -3,10 +3,10 @@
  * run of a million requests costs what its values weigh: 8 bytes each.
  */
 
-/** Values per chunk of a {@link Column}: 512 KB. */
-const COLUMN_CHUNK = 1 << 16;
-/** Values per chunk of a {@link GapStore}: 2 MB. */
-const GAP_CHUNK = 1 << 18;
+/** Values per chunk of a {@link Column}: 64 KB. */
+const COLUMN_CHUNK = 1 << 13;
+/** Values per chunk of a {@link GapStore}: 512 KB. */
+const GAP_CHUNK = 1 << 16;
 
 /**
  * One double per request, by position. A value that was never set is NaN; chunks without any value take no memory, so a column that
