@@ -11,6 +11,9 @@ export class FrameProblem extends Error {}
 /** The file was written by another version; nothing in it can be trusted to mean what it seems. */
 export class WrongSchema extends FrameProblem {}
 
+/** Levels of values in a header or an end; the scan of msgpack frames has the same limit. */
+const MAX_DEPTH = 64;
+
 type Raw = Readonly<Record<string, unknown>>;
 
 /** Optional fields of a request that are numbers. */
@@ -64,6 +67,7 @@ export function checkFrame(raw: unknown, nextIndex: number): RecordFrame | null 
 }
 
 function checkHeader(frame: Raw): RecordHeader {
+  checkDepth(frame, MAX_DEPTH);
   const schema = frame['schema'] ?? RECORD_SCHEMA;
   if (schema !== RECORD_SCHEMA) {
     throw new WrongSchema(`written as ${JSON.stringify(schema)}, this version reads "${RECORD_SCHEMA}"`);
@@ -81,12 +85,20 @@ function checkHeader(frame: Raw): RecordHeader {
 }
 
 function checkEnd(frame: Raw): RecordEnd {
+  checkDepth(frame, MAX_DEPTH);
   return {
     ...frame,
     type: 'end',
     duration_s: number(frame, 'duration_s', undefined),
     interrupted: frame['interrupted'] === true,
   };
+}
+
+/** Headers and ends are passed on as they are, and whatever walks over them must come to an end. */
+function checkDepth(value: unknown, left: number): void {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return;
+  if (left === 0) throw new FrameProblem('values are nested too deep');
+  for (const item of Object.values(value)) checkDepth(item, left - 1);
 }
 
 function checkRequest(frame: Raw, nextIndex: number): RequestRecord {

@@ -77,6 +77,14 @@ describe('peaks', () => {
     expect(estimate.peaks()).toEqual(naive(requests));
   });
 
+  it('are estimated over a run of any length', () => {
+    const estimate = new PeakEstimate(0);
+    // 400,000 requests, one a second: more slices than are held, so that they become coarser twice.
+    for (let i = 0; i < 400_000; i++) estimate.add({ start: i, ttft: 0.25, latency: 0.75 }, [0.25, 0.25]);
+    estimate.add({ start: 77_777, ttft: 0.25, latency: 0.25 }, []);
+    expect(estimate.peaks()).toEqual({ tokensPerS: 4, concurrentRequests: 2 });
+  });
+
   it('do not walk over the seconds between, however far apart', () => {
     const counter = new PeakCounter(0, 1e15);
     counter.add({ start: 0, ttft: 1, latency: 1e15 }, [1e15]);

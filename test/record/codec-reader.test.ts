@@ -195,6 +195,13 @@ describe('JSON lines written by hand', () => {
     expect(damage?.message).toBe('line 2: "ttft" is not a finite number');
   });
 
+  it('may nest values deep without harm', async () => {
+    const deep = `{"type": "header", "options": {"a": ${'['.repeat(20_000)}${']'.repeat(20_000)}}}`;
+    const { requests, damage } = await readBack(dir.file('deep.jsonl', `${deep}\n{"success": true}\n`));
+    expect(requests.length).toBe(1);
+    expect(damage?.message).toBe('line 1: values are nested too deep');
+  });
+
   it('may begin with a byte order mark', async () => {
     const { result } = await readBack(dir.file('bom.jsonl', `\uFEFF${jsonLines(FRAMES)}`));
     expect(result).toMatchObject({ requests: 3, damage: null });
