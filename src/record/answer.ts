@@ -51,8 +51,10 @@ export interface AnswerReader {
    * Takes bytes of the body.
    * @param atMs when the socket read that brought them began to be handled
    * @param read serial number of that read, to tell frames that shared one
+   * @param start where the bytes begin in `chunk`; 0 when left out
+   * @param length where they end; the chunk's length when left out
    */
-  feed(chunk: Uint8Array, atMs: number, read: number): void;
+  feed(chunk: Uint8Array, atMs: number, read: number, start?: number, length?: number): void;
   /** The body has ended: takes what is left. Dates are those of the last read. */
   end(): void;
 }

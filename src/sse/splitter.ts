@@ -70,11 +70,10 @@ export class SseSplitter {
   }
 
   /**
-   * Consumes `chunk` from `position` to the end of the next event, or to the end of the chunk.
+   * Consumes `chunk` from `position` to the end of the next event, or to `length`.
    * @returns the position behind what was consumed; or −1 − that position when no event with a payload was completed.
    */
-  next(chunk: Uint8Array, position: number): number {
-    const length = chunk.length;
+  next(chunk: Uint8Array, position: number, length: number): number {
     let at = position;
     if (this.skipLineFeed && at < length) {
       this.skipLineFeed = false;

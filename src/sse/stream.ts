@@ -93,25 +93,26 @@ export class AnswerStream implements AnswerReader {
    * Takes bytes of the body.
    * @param atMs when the socket read that brought them began to be handled
    * @param read serial number of that read, to tell frames that shared one
+   * @param start where the bytes begin in `chunk`
+   * @param length where they end
    */
-  feed(chunk: Uint8Array, atMs: number, read: number): void {
+  feed(chunk: Uint8Array, atMs: number, read: number, start = 0, length = chunk.length): void {
     if (read !== this.lastRead) {
       this.lastRead = read;
       this.reads++;
     }
     this.lastFeedMs = atMs;
-    const length = chunk.length;
     const splitter = this.splitter;
-    let position = 0;
+    let position = start;
     while (position < length && this.fault === null) {
       if (this.templates.length > 0 && splitter.isBetweenEvents) {
-        const end = this.matchLearned(chunk, position, atMs);
+        const end = this.matchLearned(chunk, position, length, atMs);
         if (end > 0) {
           position = end;
           continue;
         }
       }
-      const next = splitter.next(chunk, position);
+      const next = splitter.next(chunk, position, length);
       if (splitter.isTooLarge) {
         this.fault = { kind: 'event_too_large', words: 'an event is larger than the limit (--max-event-size)' };
         return;
@@ -158,11 +159,11 @@ export class AnswerStream implements AnswerReader {
     return this.texts.join('');
   }
 
-  private matchLearned(chunk: Uint8Array, position: number, atMs: number): number {
+  private matchLearned(chunk: Uint8Array, position: number, length: number, atMs: number): number {
     const templates = this.templates;
     for (let i = 0; i < templates.length; i++) {
       const template = templates[i] as FrameTemplate;
-      const end = matchTemplate(template, chunk, position);
+      const end = matchTemplate(template, chunk, position, length);
       if (end < 0) continue;
       this.token(atMs, template.kind);
       if (this.keepsText) this.addText(template.choice, matchedString(chunk));

@@ -37,12 +37,12 @@ export const matchedText = { start: 0, end: 0, hasEscape: false };
 
 /**
  * Compares the bytes at `position` with a template.
- * @returns the position behind the event, or −1 when it is another kind of frame or is not wholly in the chunk.
+ * @param length end of the bytes that count
+ * @returns the position behind the event, or −1 when it is another kind of frame or is not wholly there.
  */
-export function matchTemplate(template: FrameTemplate, chunk: Uint8Array, position: number): number {
+export function matchTemplate(template: FrameTemplate, chunk: Uint8Array, position: number, length: number): number {
   const { prefix, suffix, digitsStart, digitsEnd } = template;
   const textStart = position + prefix.length;
-  const length = chunk.length;
   if (textStart + suffix.length >= length + 1) return -1;
   // From the back: frames of different kinds differ near the text, not at the start.
   for (let i = prefix.length - 1; i >= digitsEnd; i--) if (chunk[position + i] !== prefix[i]) return -1;

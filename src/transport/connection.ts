@@ -12,6 +12,7 @@ import { connect as connectTls } from 'node:tls';
 import { Client } from 'undici';
 import { nowMs } from '../record/clock.ts';
 import type { Target } from '../record/messages.ts';
+import { BodyTap, type TakeBody } from './body-tap.ts';
 import { ConnectTimeout } from './connect-error.ts';
 import type { ReadClock } from './read-clock.ts';
 
@@ -47,13 +48,18 @@ export class Connection {
   isReused = false;
 
   private readonly place: ConnectionPlace;
-  private prepared: Socket | null = null;
+  private readonly takeBody: TakeBody;
+  /** Tap of the socket in use; null over TLS. */
+  private tap: BodyTap | null = null;
+  private prepared: { readonly socket: Socket; readonly tap: BodyTap | null } | null = null;
   private readonly onPrepared = (error?: Error): void => {
     if (error !== undefined) this.prepared = null;
   };
 
-  constructor(place: ConnectionPlace) {
+  /** @param takeBody gets the bytes of a body that is tapped, see {@link tapBody} */
+  constructor(place: ConnectionPlace, takeBody: TakeBody) {
     this.place = place;
+    this.takeBody = takeBody;
     const connect: Connector = (_options, callback) => this.connect(callback);
     this.client = new Client(place.target.origin, {
       // undici's own type asks for options that only its built-in connector needs.
@@ -69,12 +75,12 @@ export class Connection {
   /** Opens a socket ahead of the first request. Rejects with the system's error; a later request tries again by itself. */
   prepare(): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.open((error, socket) => {
+      this.open((error, socket, tap) => {
         if (error !== null || socket === null) {
           reject(error ?? new Error('no socket'));
           return;
         }
-        this.prepared = socket;
+        this.prepared = { socket, tap };
         socket.on('error', this.onPrepared);
         resolve();
       });
@@ -87,34 +93,47 @@ export class Connection {
     this.isReused = true;
   }
 
+  /** The headers of a chunked event stream were just read: its body goes to `takeBody` as soon as that can be. */
+  tapBody(): void {
+    this.tap?.arm();
+  }
+
+  /** The answer is over. */
+  endRequest(): void {
+    this.tap?.disarm();
+  }
+
   destroy(): void {
-    this.prepared?.destroy();
+    this.prepared?.socket.destroy();
     this.client.destroy().catch(() => undefined);
   }
 
   private connect(callback: (error: Error | null, socket: Socket | null) => void): void {
     const prepared = this.prepared;
     if (prepared !== null) {
+      const { socket, tap } = prepared;
       this.prepared = null;
-      prepared.off('error', this.onPrepared);
-      if (!prepared.destroyed && !prepared.readableEnded) {
+      socket.off('error', this.onPrepared);
+      if (!socket.destroyed && !socket.readableEnded) {
+        this.tap = tap;
         // Not at once: undici asks from within the loop that would have to notice the new socket.
-        queueMicrotask(() => callback(null, prepared));
+        queueMicrotask(() => callback(null, socket));
         return;
       }
     }
     const startMs = nowMs();
     this.isReused = false;
-    this.open((error, socket) => {
+    this.open((error, socket, tap) => {
       this.connectMs = nowMs() - startMs;
+      this.tap = tap;
       callback(error, socket);
     });
   }
 
-  private open(done: (error: Error | null, socket: Socket | null) => void): void {
+  private open(done: (error: Error | null, socket: Socket | null, tap: BodyTap | null) => void): void {
     const { place } = this;
     const startMs = nowMs();
-    const socket = openSocket(place);
+    const { socket, tap } = openSocket(place, this.takeBody);
     let timer: NodeJS.Timeout | undefined;
     const finish = (error: Error | null): void => {
       clearTimeout(timer);
@@ -123,7 +142,7 @@ export class Connection {
       if (error !== null) {
         socket.on('error', () => undefined);
         socket.destroy();
-        done(error, null);
+        done(error, null, null);
         return;
       }
       const tookMs = nowMs() - startMs;
@@ -131,7 +150,7 @@ export class Connection {
       place.connectMs.count++;
       place.connectMs.total += tookMs;
       place.connectMs.max = Math.max(place.connectMs.max, tookMs);
-      done(null, socket);
+      done(null, socket, tap);
     };
     const onReady = (): void => finish(null);
     socket.once('error', finish);
@@ -146,7 +165,7 @@ function readyEvent(target: Target): 'connect' | 'secureConnect' {
   return target.origin.startsWith('https:') ? 'secureConnect' : 'connect';
 }
 
-function openSocket(place: ConnectionPlace): Socket {
+function openSocket(place: ConnectionPlace, takeBody: TakeBody): { socket: Socket; tap: BodyTap | null } {
   const { target } = place;
   const url = new URL(target.origin);
   const host = url.hostname.replace(/^\[|\]$/g, '');
@@ -162,9 +181,9 @@ function openSocket(place: ConnectionPlace): Socket {
     });
     socket.setNoDelay(true);
     stampReadable(socket, place.clock);
-    return socket;
+    return { socket, tap: null };
   }
-  return openPlain(address, place);
+  return openPlain(address, place, takeBody);
 }
 
 /** TLS has no `onread`: the socket is stamped when it becomes readable, ahead of undici's listener. */
@@ -179,16 +198,29 @@ function stampReadable(socket: Socket, clock: ReadClock): void {
  * A plain socket that reads into the worker's one buffer. undici asks a socket that is readable for its bytes by `read()`: it
  * gets a view of that buffer, and is done with it when the call returns, because nothing here ever pauses the parser.
  */
-function openPlain(address: object, place: ConnectionPlace): Socket {
+function openPlain(address: object, place: ConnectionPlace, takeBody: TakeBody): { socket: Socket; tap: BodyTap } {
   const { buffer, clock } = place;
+  const tap = new BodyTap();
   let pending: Buffer | null = null;
   let phase = 0;
   const onread: OnReadOpts = {
     buffer,
     callback: (length) => {
       phase = clock.begin(phase);
-      pending = buffer.subarray(0, length);
-      socket.emit('readable');
+      if (tap.isTaking) {
+        const end = tap.take(buffer, length, takeBody);
+        if (tap.isTaking || socket.destroyed) return true;
+        if (tap.isBroken) {
+          socket.destroy(new Error('a chunk of the answer does not end where its size says'));
+          return true;
+        }
+        pending = tap.handOver(buffer, end, length);
+        socket.emit('readable');
+      } else {
+        pending = buffer.subarray(0, length);
+        socket.emit('readable');
+        tap.follow(buffer, length);
+      }
       if (pending !== null) {
         // Nobody took the bytes (the parser was paused or is gone): leave them to the stream, as without onread.
         socket.push(Buffer.from(pending));
@@ -205,5 +237,5 @@ function openPlain(address: object, place: ConnectionPlace): Socket {
     pending = null;
     return bytes;
   };
-  return socket;
+  return { socket, tap };
 }

@@ -64,7 +64,10 @@ export class Slot implements Dispatcher.DispatchHandler {
     this.host = host;
     this.place = place;
     this.stream = host.newReader();
-    this.connection = new Connection(place);
+    this.connection = new Connection(place, (bytes, start, end) => {
+      // After a fault the bytes until the end are of no use; breaking off follows.
+      if (this.controller !== null) this.takeBody(this.controller, bytes, start, end);
+    });
   }
 
   /** Sends request `index`. The slot must not be busy. */
@@ -118,6 +121,8 @@ export class Slot implements Dispatcher.DispatchHandler {
     this.contentType = String(headers['content-type'] ?? '');
     // Servers that name no type, or text/plain, may still send events; what says JSON or HTML does not.
     this.isEventStream = status === 200 && !/json|html/i.test(this.contentType);
+    const isPlainChunked = headers['transfer-encoding'] === 'chunked' && headers['content-encoding'] === undefined;
+    if (this.isEventStream && isPlainChunked) this.connection.tapBody();
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -125,9 +130,14 @@ export class Slot implements Dispatcher.DispatchHandler {
       if (this.bodyText.length < BODY_TEXT_BYTES) this.bodyText += chunk.toString('latin1', 0, BODY_TEXT_BYTES);
       return;
     }
+    this.takeBody(controller, chunk, 0, chunk.length);
+  }
+
+  /** Bytes of an event stream, from the parser or past it. */
+  private takeBody(controller: Dispatcher.DispatchController, bytes: Buffer, start: number, end: number): void {
     const { stream } = this;
     const { clock } = this.place;
-    stream.feed(chunk, clock.atMs, clock.read);
+    stream.feed(bytes, clock.atMs, clock.read, start, end);
     // After an error frame the server ends the body itself; what cannot be read any further is broken off.
     if (stream.fault !== null && stream.fault.kind !== 'stream_error') controller.abort(new Error(stream.fault.kind));
   }
@@ -209,6 +219,7 @@ export class Slot implements Dispatcher.DispatchHandler {
       keptText: this.keptText,
     };
     this.expectsReuse = error === null;
+    this.connection.endRequest();
     host.ended(this, exchange);
     this.isSent = false;
     this.isBusy = false;
