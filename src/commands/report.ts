@@ -14,11 +14,11 @@ import { keyOf } from '../options/spec.ts';
 import { OPTIONS, type ReportOptions } from '../options/table.ts';
 import type { RecordHeader } from '../record/record.ts';
 import { type FinishedReport, finishReport } from '../report/finish.ts';
-import { resultChunks } from '../report/json.ts';
-import { checkWritable, resultPath, writeResult, writeWhole } from '../report/result-file.ts';
+import { checkWritable, writeWhole } from '../report/result-file.ts';
 import { settingsOf } from '../report/settings.ts';
-import { printable, printErr, printOut, writeOut } from '../report/terminal.ts';
+import { printErr, printOut, writeOut } from '../report/terminal.ts';
 import { type MergedRecords, mergeRecords } from './report-merge.ts';
+import { saveReport } from './save-report.ts';
 
 /**
  * Reads the files and reports them. Damage that leaves something to report is a warning.
@@ -95,22 +95,12 @@ export function countTokensBy(tokenizer: TokenCounter): CountTokens {
 
 async function putOut(report: FinishedReport, merged: MergedRecords, options: ReportOptions): Promise<void> {
   for (const line of report.warningLines) printErr(line);
-  if (options.json === '-') {
-    for (const chunk of resultChunks(report.result)) writeOut(chunk);
-    writeOut('\n');
-  } else if (!options.quiet) {
-    for (const line of report.consoleLines) printOut(line);
-  }
-  if (options.json !== null && options.json !== '-') await writeResult(options.json, report.result, false, '--json');
-  if (options.saveResult || options.appendResult) {
-    const path = resultPath(report.settings, options, report.date);
-    await writeResult(path, report.result, options.appendResult, '--save-result');
-    printErr(`tabby-load: result written to ${printable(path)}`);
-  }
-  if (options.saveHdr !== null) {
-    const set = merged.aggregate.histograms();
-    const span = { startedAtMs: Date.parse(merged.header.started_at), durationS: merged.end.duration_s };
-    await writeWhole(options.saveHdr, [histogramLog(set, span)], '--save-hdr');
-    set.destroy();
-  }
+  if (!options.quiet && options.json !== '-') for (const line of report.consoleLines) printOut(line);
+  await saveReport(options, report, merged.header);
+  if (options.json === '-') writeOut('\n');
+  if (options.saveHdr === null) return;
+  const set = merged.aggregate.histograms();
+  const span = { startedAtMs: Date.parse(merged.header.started_at), durationS: merged.end.duration_s };
+  await writeWhole(options.saveHdr, [histogramLog(set, span)], '--save-hdr');
+  set.destroy();
 }
