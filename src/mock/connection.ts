@@ -118,7 +118,8 @@ export class Connection {
   /** Writes `buffer[start, end)`; the bytes are copied if they cannot be written at once. */
   write(buffer: Buffer, start: number, end: number): void {
     const { socket } = this;
-    if (!this.open) return;
+    // A destroyed socket's descriptor is closed at once, and may be another connection's before 'close' is told.
+    if (!this.open || socket.destroyed) return;
     let from = start;
     if (socket.writableLength === 0 && this.fd >= 0) {
       try {

@@ -51,10 +51,7 @@ function containerEnd(text: string, start: number, close: string, item: (text: s
     at = skip(SPACE, text, item(text, at));
     if (text[at] === close) return at + 1;
     if (text[at] !== ',') throw new NotJson("Expecting ',' delimiter", at);
-    const comma = at;
     at = skip(SPACE, text, at + 1);
-    if (text[at] === close)
-      throw new NotJson(`Illegal trailing comma before end of ${close === '}' ? 'object' : 'array'}`, comma);
   }
 }
 

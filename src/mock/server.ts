@@ -1,13 +1,14 @@
 /** Puts the parts together and listens. */
 import { createServer, type Server } from 'node:net';
-import { unreachableError } from '../errors.ts';
+import { messageOf, unreachableError } from '../errors.ts';
 import { monotonicOffsetMs, nowMs } from '../record/clock.ts';
+import { internalErrorAnswer } from './bodies.ts';
 import { Connection, type Exchange } from './connection.ts';
 import { frameForms, IntervalQueue, type MockContext, WallSecond } from './context.ts';
 import { Engine } from './engine.ts';
 import { type MockOptions, resolveMockOptions } from './options.ts';
 import { Pump } from './pump.ts';
-import { answerBytes } from './respond.ts';
+import { answerBytes, respond } from './respond.ts';
 import { Rng } from './rng.ts';
 import { route } from './routes.ts';
 import { MockStats, type MockStatsSnapshot } from './stats.ts';
@@ -69,6 +70,16 @@ function badRequestText(context: MockContext, status: 400 | 413): string {
   return answerBytes(context, null, { status, body, headers }).toString('latin1');
 }
 
+/** What a handler throws (a body nested too deep for the stack, say) is a 500, as with any server; it must not end the process. */
+function routeSafely(context: MockContext, exchange: Exchange, hooks: MockHooks): void {
+  try {
+    route(context, exchange);
+  } catch (error) {
+    if (context.options.verbose) hooks.log?.(`${exchange.request.path}: ${messageOf(error)}`);
+    respond(context, exchange, internalErrorAnswer());
+  }
+}
+
 function serve(context: MockContext, hooks: MockHooks, connections: Set<Connection>): Server {
   const { options, stats, pump } = context;
   const idle =
@@ -84,7 +95,7 @@ function serve(context: MockContext, hooks: MockHooks, connections: Set<Connecti
     hooks.onRequest?.(request);
     if (options.verbose) hooks.log?.(`${request.method} ${request.path} ${request.body.length} bytes`);
     pump.soon(() => {
-      if (!exchange.done) route(context, exchange);
+      if (!exchange.done) routeSafely(context, exchange, hooks);
     });
   };
   return createServer({ noDelay: true }, (socket) => {
