@@ -32,10 +32,10 @@ class FirstObject implements JsonVisitor {
 
 /** The format of an open file. */
 export async function detectFormat(file: InputFile): Promise<FileFormat> {
-  const head = await readRange(file, 0, Math.min(HEAD_BYTES, file.size));
+  const head = await readRange(file, file.start, HEAD_BYTES);
   const start = head
     .toString('utf8')
-    .replace(/^\ufeff/, '')
+
     .trimStart()
     .slice(0, 400);
   if (start.startsWith('[')) return detectList(head);

@@ -19,7 +19,7 @@ const MAX_TOTAL_TOKENS = 2048;
 
 /** Entries looked at together: enough for a tokenizer to work on several at once, few enough to stay small in memory. */
 const MAX_BATCH_ENTRIES = 20_000;
-const MAX_BATCH_BYTES = 64 * 1024 * 1024;
+const MAX_BATCH_BYTES = 256 * 1024 * 1024;
 
 /** ShareGPT (`--dataset-name sharegpt`). */
 export const shareGpt: DataSet = {

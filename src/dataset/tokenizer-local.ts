@@ -41,7 +41,8 @@ export async function openLocalTokenizer(folder: string, id: string, option = '-
       if (chars < THREADS_FROM_CHARS) return texts.map(count);
       threads ??= startCountingThreads(folder);
       const pool = await threads;
-      return pool === null ? texts.map(count) : pool.countAll(texts);
+      // Threads only save time: when they fail (out of memory, say), this one counts.
+      return (await pool?.countAll(texts).catch(() => null)) ?? texts.map(count);
     },
     async close() {
       const pool = await threads;

@@ -4,6 +4,8 @@ import { openCounter } from './tokenizer-local.ts';
 import type { CountReply, CountTask, CountThreadData } from './tokenizer-threads.ts';
 
 const counter = openCounter((workerData as CountThreadData).folder);
+// A tokenizer that cannot be opened is reported when the first task awaits it; until then it must not end the process.
+counter.catch(() => {});
 
 parentPort?.on('message', async (task: CountTask) => {
   const count = await counter;

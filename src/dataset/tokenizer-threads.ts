@@ -52,9 +52,19 @@ export async function startCountingThreads(
   if (size < 2 || !existsSync(entry)) return null;
   const data: CountThreadData = { folder };
   const workers = Array.from({ length: size }, () => new Worker(entry, { workerData: data }));
+  let failure: unknown = null;
+  for (const worker of workers) {
+    // Also while no task is out: an error event that nobody listens to would end the process.
+    worker.on('error', (error: unknown) => {
+      failure ??= error;
+    });
+  }
   return {
     size,
-    countAll: (texts) => countOn(workers, texts),
+    async countAll(texts) {
+      if (failure !== null) throw failure;
+      return countOn(workers, texts);
+    },
     async close() {
       await Promise.all(workers.map((worker) => worker.terminate()));
     },

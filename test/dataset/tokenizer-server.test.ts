@@ -1,0 +1,145 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type JsonPoster, openServerTokenizer, type ServerTokenizerSpec } from '../../src/dataset/tokenizer-server.ts';
+
+const spec: ServerTokenizerSpec = { origin: 'http://127.0.0.1:1', basePath: '', headers: {}, model: 'Stub-8B' };
+
+/** Answers each POST by `answer`; notes what was asked and how many were in flight at most. */
+function scripted(answer: (body: { text: string }, n: number) => { status: number; text: string } | Error) {
+  const seen = { paths: [] as string[], bodies: [] as unknown[], inFlight: 0, most: 0, closed: 0 };
+  const poster: JsonPoster = {
+    async post(path, body) {
+      seen.paths.push(path);
+      const parsed = JSON.parse(body) as { text: string };
+      seen.bodies.push(parsed);
+      seen.most = Math.max(seen.most, ++seen.inFlight);
+      const n = seen.bodies.length;
+      await new Promise((resolve) => setImmediate(resolve));
+      seen.inFlight--;
+      const reply = answer(parsed, n);
+      if (reply instanceof Error) throw reply;
+      return reply;
+    },
+    async close() {
+      seen.closed++;
+    },
+  };
+  return { poster, seen };
+}
+
+const ok = (length: number) => ({ status: 200, text: JSON.stringify({ tokens: [], length }) });
+const socketError = (code: string) => Object.assign(new Error('socket'), { code });
+
+describe('the tokenizer of the server', () => {
+  it('asks for each text once, without BOS, several at a time, and keeps the order', async () => {
+    const { poster, seen } = scripted(({ text }) => ok(text.length));
+    const tokenizer = openServerTokenizer({ ...spec, basePath: '/tabby' }, poster);
+    const texts = Array.from({ length: 50 }, (_, i) => 'x'.repeat((i * 7) % 13));
+    expect(await tokenizer.countAll(texts)).toEqual(texts.map((text) => text.length));
+    expect(new Set(seen.paths)).toEqual(new Set(['/tabby/v1/token/encode']));
+    expect(seen.bodies.map((body) => (body as { text: string }).text).sort()).toEqual(texts.toSorted());
+    expect(
+      seen.bodies.every((body) => JSON.stringify(Object.keys(body as object)) === '["text","add_bos_token"]'),
+    ).toBe(true);
+    expect(seen.bodies.every((body) => (body as { add_bos_token: unknown }).add_bos_token === false)).toBe(true);
+    expect(seen.most).toBe(8);
+    expect(tokenizer.id).toBe('Stub-8B');
+    expect(await tokenizer.countAll([])).toEqual([]);
+    await tokenizer.close();
+    expect(seen.closed).toBe(1);
+  });
+
+  it('asks once more when a kept connection turned out to be closed, not for ever', async () => {
+    const once = scripted((_, n) => (n === 1 ? socketError('ECONNRESET') : ok(3)));
+    expect(await openServerTokenizer(spec, once.poster).countAll(['a'])).toEqual([3]);
+    const always = scripted(() => socketError('UND_ERR_SOCKET'));
+    await expect(openServerTokenizer(spec, always.poster).countAll(['a'])).rejects.toMatchObject({ exitCode: 4 });
+    expect(always.seen.bodies).toHaveLength(2);
+  });
+
+  it.each([
+    [
+      socketError('ECONNREFUSED'),
+      4,
+      /^the server at http:\/\/127\.0\.0\.1:1 cannot be reached to count tokens \(ECONNREFUSED\)$/,
+    ],
+    [
+      { status: 401, text: '{"detail": "Invalid API key"}' },
+      2,
+      /^the server refused the key: .*401: .*Invalid API key/,
+    ],
+    [{ status: 404, text: '{"detail": "Not Found"}' }, 2, /^the server cannot count tokens: .*404/],
+    [
+      { status: 503, text: '{"detail": "No models are currently loaded."}' },
+      4,
+      /^the server cannot count tokens now: .*No models/,
+    ],
+    [{ status: 500, text: 'Internal Server Error' }, 4, /^the server cannot count tokens now: .*Internal Server Error/],
+    [{ status: 422, text: '' }, 2, /^the server would not count tokens: .*422: \(empty\)$/],
+    [{ status: 200, text: '<html>' }, 2, /did not answer with a token count: <html>$/],
+    [{ status: 200, text: 'null' }, 2, /did not answer with a token count: null$/],
+    [{ status: 200, text: '{"tokens": [1], "length": "1"}' }, 2, /did not answer with a token count/],
+  ])('says what is wrong: %j', async (answer, exitCode, message) => {
+    const { poster } = scripted(() => answer);
+    await expect(openServerTokenizer(spec, poster).countAll(['a'])).rejects.toMatchObject({
+      exitCode,
+      message: expect.stringMatching(message),
+      hint: expect.stringContaining(
+        exitCode === 2 && /key/.test(String(message)) ? 'TABBY_API_KEY' : '--tokenizer FOLDER',
+      ),
+    });
+  });
+
+  it('stops asking after the first failure', async () => {
+    const { poster, seen } = scripted((_, n) => (n === 3 ? { status: 503, text: 'no' } : ok(1)));
+    const texts = Array.from({ length: 200 }, () => 'a');
+    await expect(openServerTokenizer(spec, poster).countAll(texts)).rejects.toMatchObject({ exitCode: 4 });
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+    expect(seen.bodies.length).toBeLessThan(30);
+  });
+
+  describe('over HTTP', () => {
+    const server = createServer();
+    afterEach(() => {
+      server.removeAllListeners('request');
+      server.closeAllConnections();
+      server.close();
+    });
+
+    it('sends the key, keeps connections open, and gives every character of a text', async () => {
+      let connections = 0;
+      const asked: { request: IncomingMessage; text: string }[] = [];
+      server.on('connection', () => connections++);
+      server.on('request', (request: IncomingMessage, response) => {
+        const parts: Buffer[] = [];
+        request.on('data', (part: Buffer) => parts.push(part));
+        request.on('end', () => {
+          const { text } = JSON.parse(Buffer.concat(parts).toString('utf8')) as { text: string };
+          asked.push({ request, text });
+          response.end(JSON.stringify({ tokens: [], length: [...text].length }));
+        });
+      });
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const tokenizer = openServerTokenizer({ ...spec, origin, headers: { authorization: 'Bearer K' } });
+      const texts = ['', 'a', 'é\u0000🚀\u2028"', ...Array.from({ length: 57 }, (_, i) => 'x'.repeat(i))];
+      expect(await tokenizer.countAll(texts)).toEqual(texts.map((text) => [...text].length));
+      expect(asked.map(({ text }) => text).sort()).toEqual(texts.toSorted());
+      expect(asked.every(({ request }) => request.headers.authorization === 'Bearer K')).toBe(true);
+      expect(asked.every(({ request }) => request.method === 'POST' && request.url === '/v1/token/encode')).toBe(true);
+      expect(asked[0]?.request.headers['content-type']).toBe('application/json');
+      expect(connections).toBeLessThanOrEqual(8);
+      await tokenizer.close();
+      await tokenizer.close();
+    });
+
+    it('says so when nothing listens', async () => {
+      const tokenizer = openServerTokenizer(spec);
+      await expect(tokenizer.countAll(['a'])).rejects.toMatchObject({ exitCode: 4 });
+      await tokenizer.close();
+    });
+  });
+});
