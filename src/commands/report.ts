@@ -5,7 +5,6 @@
 import { stat } from 'node:fs/promises';
 import { type CountTokens, RunAggregate } from '../aggregate/collect.ts';
 import { initHistograms } from '../aggregate/histogram.ts';
-import { histogramLog } from '../aggregate/histogram-log.ts';
 import { isLocalTokenizer, type TokenCounter } from '../dataset/tokenizer.ts';
 import { openTokenizer, recogniseTokenizer } from '../dataset/tokenizer-open.ts';
 import { EXIT, type ExitCode, usageError } from '../errors.ts';
@@ -13,12 +12,12 @@ import { optionsForRecord, recordName } from '../options/redact.ts';
 import { keyOf } from '../options/spec.ts';
 import { OPTIONS, type ReportOptions } from '../options/table.ts';
 import type { RecordHeader } from '../record/record.ts';
-import { type FinishedReport, finishReport } from '../report/finish.ts';
-import { checkWritable, writeWhole } from '../report/result-file.ts';
+import { finishReport } from '../report/finish.ts';
+import { checkWritable } from '../report/result-file.ts';
 import { settingsOf } from '../report/settings.ts';
-import { printErr, printOut, writeOut } from '../report/terminal.ts';
+import { printErr } from '../report/terminal.ts';
+import { putOut } from './put-out.ts';
 import { type MergedRecords, mergeRecords } from './report-merge.ts';
-import { saveReport } from './save-report.ts';
 
 /**
  * Reads the files and reports them. Damage that leaves something to report is a warning.
@@ -42,7 +41,8 @@ export async function reportCommand(options: ReportOptions): Promise<ExitCode> {
       ...merged,
       ...(tokens === null ? {} : { countTokens: countTokensBy(tokens) }),
     });
-    await putOut(report, merged, options);
+    const { aggregate, header, end } = merged;
+    await putOut({ report, header, end, places: options, histograms: () => aggregate.histograms() });
   } finally {
     await tokens?.close();
   }
@@ -91,16 +91,4 @@ async function tokenCounter(merged: MergedRecords, options: ReportOptions): Prom
 export function countTokensBy(tokenizer: TokenCounter): CountTokens {
   if (!isLocalTokenizer(tokenizer)) return (texts) => tokenizer.countAll(texts);
   return async (texts) => texts.map((text) => tokenizer.encode(text, false).length);
-}
-
-async function putOut(report: FinishedReport, merged: MergedRecords, options: ReportOptions): Promise<void> {
-  for (const line of report.warningLines) printErr(line);
-  if (!options.quiet && options.json !== '-') for (const line of report.consoleLines) printOut(line);
-  await saveReport(options, report, merged.header);
-  if (options.json === '-') writeOut('\n');
-  if (options.saveHdr === null) return;
-  const set = merged.aggregate.histograms();
-  const span = { startedAtMs: Date.parse(merged.header.started_at), durationS: merged.end.duration_s };
-  await writeWhole(options.saveHdr, [histogramLog(set, span)], '--save-hdr');
-  set.destroy();
 }

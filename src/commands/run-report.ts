@@ -1,14 +1,12 @@
 /** The end of a run: the report on the terminal, the files, the exit code. */
-import { writeFile } from 'node:fs/promises';
 import type { CountTokens, RunAggregate } from '../aggregate/collect.ts';
-import { histogramLog } from '../aggregate/histogram-log.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import type { RunOptions } from '../options/table.ts';
 import { type FinishedReport, finishReport } from '../report/finish.ts';
-import { printErr, printOut } from '../report/terminal.ts';
+import { printErr } from '../report/terminal.ts';
+import { putOut } from './put-out.ts';
 import type { Carried } from './run-load.ts';
 import type { Outputs } from './run-outputs.ts';
-import { saveReport } from './save-report.ts';
 
 /** What the end needs. */
 export interface ReportInput {
@@ -29,16 +27,7 @@ export async function endReport(input: ReportInput): Promise<ExitCode> {
     end,
     ...(input.countTokens === undefined ? {} : { countTokens: input.countTokens }),
   });
-  if (!options.quiet && options.json !== '-') for (const line of finished.consoleLines) printOut(line);
-  if (!options.quiet && options.json === '-') for (const line of finished.consoleLines) printErr(line);
-  await saveReport(options, finished, header);
-  if (options.saveHdr !== null) {
-    await writeFile(
-      options.saveHdr,
-      histogramLog(histograms, { startedAtMs: Date.parse(header.started_at), durationS: end.duration_s }),
-    );
-  }
-  histograms.destroy();
+  await putOut({ report: finished, header, end, places: options, histograms: () => histograms });
   const trouble = outputs.records?.failure ?? null;
   if (trouble !== null) printErr(`tabby-load: error: ${trouble}`);
   return exitCode(options, carried, finished, trouble);

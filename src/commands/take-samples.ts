@@ -2,10 +2,10 @@
 import type { CountTokens } from '../aggregate/collect.ts';
 import { loadSamples } from '../dataset/load.ts';
 import type { SampleRequest } from '../dataset/sample.ts';
-import { isLocalTokenizer, type TokenCounter } from '../dataset/tokenizer.ts';
 import { openTokenizer } from '../dataset/tokenizer-open.ts';
 import type { RunOptions } from '../options/table.ts';
 import type { ServerFound } from '../transport/server.ts';
+import { countTokensBy } from './report.ts';
 import { dataSetRequestOf, tokenizerSpecOf } from './samples.ts';
 
 /** What a run sends, before it is turned into requests. */
@@ -30,17 +30,11 @@ export async function takeSamples(options: RunOptions, server: ServerFound): Pro
       samples,
       notes,
       tokenizerId: tokenizer?.id ?? null,
-      countTokens: tokenizer === null ? undefined : counterOf(tokenizer),
+      countTokens: tokenizer === null ? undefined : countTokensBy(tokenizer),
       close: async () => tokenizer?.close(),
     };
   } catch (error) {
     await tokenizer?.close();
     throw error;
   }
-}
-
-/** vLLM counts what was generated without special tokens; the server's tokenizer is asked for none anyway. */
-function counterOf(tokenizer: TokenCounter): CountTokens {
-  if (!isLocalTokenizer(tokenizer)) return (texts) => tokenizer.countAll(texts);
-  return async (texts) => texts.map((text) => tokenizer.encode(text, false).length);
 }

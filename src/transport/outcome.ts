@@ -90,6 +90,7 @@ export function recordOf(
     i: exchange.index,
     success: isSuccess,
     prompt_len: wholeNumber(usage?.['prompt_tokens']) ?? exchange.promptLen,
+    client_prompt_len: exchange.promptLen,
     output_tokens: wholeNumber(usage?.['completion_tokens']) ?? null,
     ttft: isSuccess ? ttft : 0,
     itl: isSuccess ? itl : NO_GAPS,

@@ -40,6 +40,8 @@ export class Slot implements Dispatcher.DispatchHandler {
   isBusy = false;
   /** The request was handed to the socket. */
   isSent = false;
+  /** Since when the slot could take a request; −Infinity before the first. */
+  freeSinceMs = Number.NEGATIVE_INFINITY;
   /** When it was handed to the socket the first time, ms; NaN before. */
   startMs = Number.NaN;
 

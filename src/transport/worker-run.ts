@@ -130,7 +130,8 @@ class WorkerRun implements SlotHost {
       if (seen === max) break;
       max = seen;
     }
-    this.health.sent(slot.startMs - (this.startMs + this.work.plannedMs(slot.index)));
+    // Waiting for a slot is the plan of a closed loop, not lateness of ours.
+    this.health.sent(slot.startMs - Math.max(this.startMs + this.work.plannedMs(slot.index), slot.freeSinceMs));
   }
 
   ended(slot: Slot, exchange: Exchange): void {
@@ -146,6 +147,7 @@ class WorkerRun implements SlotHost {
     this.framesOfEnded += stream.tokenFrames;
     this.lastEndMs = Math.max(this.lastEndMs, exchange.endMs);
     this.busy--;
+    slot.freeSinceMs = exchange.endMs;
     this.free.push(slot);
     this.askTurn();
   }
