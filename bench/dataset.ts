@@ -15,6 +15,7 @@ import { parseArgs } from 'node:util';
 import { loadSamples } from '../src/dataset/load.ts';
 import { openTokenizer } from '../src/dataset/tokenizer-open.ts';
 import { nowMs } from '../src/record/clock.ts';
+import { requestFor } from '../test/dataset/support.ts';
 import { REAL_CONVERSATIONS, writeShareGpt } from './generate-sharegpt.ts';
 
 /** What one measuring process reports. */
@@ -49,21 +50,7 @@ async function measureOurs(file: string): Promise<Figures> {
   const tokenizer = await openTokenizer({ kind: 'folder', path: values.tokenizer });
   const loaded = nowMs();
   const { samples } = await loadSamples(
-    {
-      name: 'auto',
-      path: file,
-      numPrompts: Number(values['num-prompts']),
-      seed: 0,
-      disableShuffle: false,
-      noOversample: false,
-      requestIdPrefix: '',
-      mode: 'shim',
-      enableMultimodalChat: false,
-      skipChatTemplate: false,
-      sharegptOutputLen: null,
-      specBenchOutputLen: 256,
-      specBenchCategory: null,
-    },
+    requestFor({ path: file, numPrompts: Number(values['num-prompts']) }),
     tokenizer,
   );
   await tokenizer?.close();

@@ -105,7 +105,7 @@ describe('which samples and tokenizer the options mean', () => {
 
   it('takes samples as for TabbyAPI unless the server is another one', async () => {
     const given = await options('--output-len', '9', '--request-id-prefix', 'x-', '--seed', '3', '--no-oversample');
-    expect(dataSetRequestOf(given, null)).toEqual({
+    expect(dataSetRequestOf(given, null)).toMatchObject({
       name: 'auto', path: specBench, numPrompts: 1000, seed: 3, disableShuffle: false, noOversample: true, requestIdPrefix: 'x-',
       mode: 'shim', enableMultimodalChat: false, skipChatTemplate: false, sharegptOutputLen: 9, specBenchOutputLen: 9, specBenchCategory: null,
     }); // biome-ignore format: one request
