@@ -3,6 +3,7 @@
  * server is asked only when its own tokenizer counts.
  */
 import type { DataSetRequest } from '../dataset/data-set.ts';
+import type { DataSetOptions } from '../dataset/data-set-options.ts';
 import { type LoadedSamples, loadSamples } from '../dataset/load.ts';
 import { openManifest, saveManifest, writeManifest } from '../dataset/manifest.ts';
 import { openTokenizer, recogniseTokenizer, type TokenizerSpec } from '../dataset/tokenizer-open.ts';
@@ -16,6 +17,7 @@ import { plainHeaders } from './run-target.ts';
 /** The options that decide which samples are taken: `run` has them too. */
 export type SampleOptions = Pick<
   SamplesOptions,
+  | keyof DataSetOptions
   | 'datasetName'
   | 'datasetPath'
   | 'numPrompts'
@@ -54,6 +56,41 @@ export function dataSetRequestOf(options: SampleOptions, server: Pick<ServerFoun
     sharegptOutputLen: options.sharegptOutputLen,
     specBenchOutputLen: options.specBenchOutputLen,
     specBenchCategory: options.specBenchCategory,
+    ...dataSetOptionsOf(options),
+  };
+}
+
+/** The options of single data sets, and no others: what a data set is given may be printed. */
+function dataSetOptionsOf(options: DataSetOptions): DataSetOptions {
+  return {
+    backend: options.backend,
+    chatTemplateKwargs: options.chatTemplateKwargs,
+    customOutputLen: options.customOutputLen,
+    randomInputLen: options.randomInputLen,
+    randomOutputLen: options.randomOutputLen,
+    randomRangeRatio: options.randomRangeRatio,
+    randomPrefixLen: options.randomPrefixLen,
+    randomBatchSize: options.randomBatchSize,
+    sonnetInputLen: options.sonnetInputLen,
+    sonnetOutputLen: options.sonnetOutputLen,
+    sonnetPrefixLen: options.sonnetPrefixLen,
+    prefixRepetitionPrefixLen: options.prefixRepetitionPrefixLen,
+    prefixRepetitionSuffixLen: options.prefixRepetitionSuffixLen,
+    prefixRepetitionNumPrefixes: options.prefixRepetitionNumPrefixes,
+    prefixRepetitionOutputLen: options.prefixRepetitionOutputLen,
+    speedBenchDatasetSubset: options.speedBenchDatasetSubset,
+    speedBenchOutputLen: options.speedBenchOutputLen,
+    speedBenchCategory: options.speedBenchCategory,
+    timedTraceChunkHashSize: options.timedTraceChunkHashSize,
+    timedTraceSecMultiplier: options.timedTraceSecMultiplier,
+    timedTraceLabelTimestamp: options.timedTraceLabelTimestamp,
+    timedTraceLabelInputLength: options.timedTraceLabelInputLength,
+    timedTraceLabelOutputLength: options.timedTraceLabelOutputLength,
+    timedTraceLabelHashIds: options.timedTraceLabelHashIds,
+    hfSubset: options.hfSubset,
+    hfSplit: options.hfSplit,
+    hfName: options.hfName,
+    hfOutputLen: options.hfOutputLen,
   };
 }
 

@@ -2,6 +2,8 @@
  * What every data set looks like from outside. A new data set is one file that exports a {@link DataSet}, one line in the table of
  * `load.ts`, and, when it has options of its own, one more member here.
  */
+import type { DataSetOptions } from './data-set-options.ts';
+import type { NumpyRandom } from './numpy-random.ts';
 import type { PythonRandom } from './python-random.ts';
 import type { SampleRequest } from './sample.ts';
 import type { TokenCounter } from './tokenizer.ts';
@@ -28,7 +30,7 @@ export const DATA_SET_NAMES = [
 export type DataSetName = (typeof DATA_SET_NAMES)[number];
 
 /** What to sample. Plain data, so that it can be built from any set of options and by tests. */
-export interface DataSetRequest {
+export interface DataSetRequest extends DataSetOptions {
   /** `auto`: told from the file's first bytes. */
   readonly name: DataSetName | 'auto';
   /** The file; null for data sets that are generated. */
@@ -73,8 +75,14 @@ export interface DataSet {
   /** It reads a file: `path` is not null when {@link DataSet.sample} is called. */
   readonly needsFile: boolean;
   /**
-   * Takes the samples. `random` is Python's global generator, already seeded with `--seed`; the data set leaves it in the state that
-   * vLLM's would be in, since LoRA names are drawn from it afterwards. Throws AppError on bad input.
+   * Takes the samples. `random` is Python's global generator and `numpy` numpy's, both already seeded with `--seed`; the data set
+   * leaves them in the state that vLLM's would be in, since LoRA names and arrivals are drawn from them afterwards. Throws AppError
+   * on bad input.
    */
-  sample(request: DataSetRequest, tokenizer: TokenCounter | null, random: PythonRandom): Promise<SampledSet>;
+  sample(
+    request: DataSetRequest,
+    tokenizer: TokenCounter | null,
+    random: PythonRandom,
+    numpy: NumpyRandom,
+  ): Promise<SampledSet>;
 }

@@ -3,14 +3,18 @@ import { AppError, usageError } from '../errors.ts';
 import type { DataSet, DataSetName, DataSetRequest } from './data-set.ts';
 import { detectDataSet, detectFormat } from './detect.ts';
 import { openInput } from './input-file.ts';
+import { NumpyRandom } from './numpy-random.ts';
 import { PythonRandom } from './python-random.ts';
+import { randomPrompts } from './random.ts';
 import type { SampleRequest } from './sample.ts';
 import { shareGpt } from './sharegpt.ts';
 import { specBench } from './spec-bench.ts';
 import type { TokenCounter } from './tokenizer.ts';
 
 /** The data sets that are built. A new one is one line here. */
-const DATA_SETS: ReadonlyMap<DataSetName, DataSet> = new Map([shareGpt, specBench].map((set) => [set.name, set]));
+const DATA_SETS: ReadonlyMap<DataSetName, DataSet> = new Map(
+  [shareGpt, specBench, randomPrompts].map((set) => [set.name, set]),
+);
 
 /** The samples of a run. */
 export interface LoadedSamples {
@@ -19,6 +23,8 @@ export interface LoadedSamples {
   readonly samples: readonly SampleRequest[];
   /** Python's global generator as it stands when the run would start: LoRA names are drawn from it next. */
   readonly pyRandom: PythonRandom;
+  /** numpy's global generator at the same moment: arrivals are drawn from it. */
+  readonly npRandom: NumpyRandom;
   /** Lines for the user about what is unusual. */
   readonly notes: readonly string[];
 }
@@ -33,10 +39,11 @@ export async function loadSamples(request: DataSetRequest, tokenizer: TokenCount
   }
   const set = await findDataSet(request);
   const pyRandom = new PythonRandom(request.seed);
-  const { samples, notes } = await set.sample(request, tokenizer, pyRandom).catch(async (error: unknown) => {
+  const npRandom = new NumpyRandom(request.seed);
+  const { samples, notes } = await set.sample(request, tokenizer, pyRandom, npRandom).catch(async (error: unknown) => {
     throw await withFormatHint(request, set, error);
   });
-  return { name: set.name, samples, pyRandom, notes };
+  return { name: set.name, samples, pyRandom, npRandom, notes };
 }
 
 async function findDataSet(request: DataSetRequest): Promise<DataSet> {

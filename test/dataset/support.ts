@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { DataSetRequest } from '../../src/dataset/data-set.ts';
+import { DATA_SET_DEFAULTS } from '../../src/dataset/data-set-options.ts';
 import type { TokenCounter } from '../../src/dataset/tokenizer.ts';
 
 /** Absolute path of a file under test/fixtures. */
@@ -66,6 +67,7 @@ export function requestFor(more: Partial<DataSetRequest>): DataSetRequest {
     sharegptOutputLen: null,
     specBenchOutputLen: 256,
     specBenchCategory: null,
+    ...DATA_SET_DEFAULTS,
     ...more,
   };
 }
