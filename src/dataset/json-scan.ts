@@ -104,7 +104,7 @@ export class JsonScanner {
     while (i < length) {
       if (this.#state === STRING) {
         const start = i;
-        i = skipPlain(chunk, words, i);
+        i = skipText(chunk, words, i);
         if (this.#key !== null) this.#keepKey(chunk, start, i);
         if (i === length) break;
         this.#stringByte(chunk[i]!, offset + i);
@@ -318,6 +318,28 @@ function isShortEscape(byte: number): boolean {
     byte === 0x72 ||
     byte === 0x74
   );
+}
+
+/**
+ * Index of the first byte from `i` on that ends the string, begins an escape that is not whole and right within this chunk, or must
+ * not be in a string; the length when there is none.
+ */
+function skipText(chunk: Buffer, words: Int32Array, i: number): number {
+  for (;;) {
+    i = skipPlain(chunk, words, i);
+    if (chunk[i] !== 0x5c) return i;
+    const length = wholeEscape(chunk, i);
+    if (length === 0) return i;
+    i += length;
+  }
+}
+
+/** Bytes of the escape at `i`; 0 when the chunk ends in it or it is none, which is then seen to byte by byte. */
+function wholeEscape(chunk: Buffer, i: number): number {
+  if (i + 6 > chunk.length) return 0;
+  const byte = chunk[i + 1]!;
+  if (byte !== 0x75) return isShortEscape(byte) ? 2 : 0;
+  return isHex(chunk[i + 2]!) && isHex(chunk[i + 3]!) && isHex(chunk[i + 4]!) && isHex(chunk[i + 5]!) ? 6 : 0;
 }
 
 /**

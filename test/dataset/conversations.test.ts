@@ -60,7 +60,7 @@ describe('indexConversations', () => {
           );
         },
       ),
-      { numRuns: 400 },
+      { numRuns: 150 },
     );
   });
 
