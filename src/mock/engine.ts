@@ -86,7 +86,8 @@ export class Engine {
    * then every job has failed.
    */
   requeue(job: Job): boolean {
-    const length = job.plan.promptTokens + job.made;
+    // The sequence at the moment its pages were full, whatever a burst of tokens has added by now.
+    const length = job.segmentEnd + 1;
     const pages = this.pagesFor(length);
     if (pages > this.totalPages) {
       this.failAll(cacheFullMessage(pages, this.totalPages));
@@ -94,7 +95,8 @@ export class Engine {
     }
     if (this.options.requeueUsage) {
       // As recorded from exllamav3: the new prompt is the sequence so far, the first part is not counted, later ones lose a token.
-      job.usageSkipped = job.usagePrompt === job.plan.promptTokens ? job.made : job.usageSkipped + 1;
+      job.usageSkipped =
+        job.usagePrompt === job.plan.promptTokens ? length - job.plan.promptTokens : job.usageSkipped + 1;
       job.usagePrompt = length;
     }
     this.pagesUsed += pages - job.pages;

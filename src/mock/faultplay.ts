@@ -19,8 +19,9 @@ export function strikeMid(answer: StreamAnswer): void {
       context.engine.failAll(null);
       return;
     case 'truncated': {
-      const whole = answer.chunk(`data: {"id": "${answer.id}", "object": "cut off in here"}`);
-      answer.raw(whole.subarray(0, whole.length - 20));
+      const { lineEnd } = context;
+      const whole = answer.chunk(`data: ${answer.text({ index: 0, content: ' torn' })}${lineEnd}${lineEnd}`);
+      answer.raw(whole.subarray(0, Math.floor(whole.length * 0.6)));
       answer.drop('fin');
       return;
     }

@@ -5,9 +5,6 @@ import type { Exchange } from './connection.ts';
 import type { FaultKind } from './faults.ts';
 import type { Pump } from './pump.ts';
 
-/** Pause between two bytes of a dripping stream. */
-const DRIP_MS = 0.2;
-
 /** Where the pieces of a body go. */
 export interface Outlet {
   send(bytes: Buffer): void;
@@ -36,7 +33,7 @@ function gzipOutlet(exchange: Exchange): Outlet {
   return { send, flush: (done) => done() };
 }
 
-/** Byte by byte, each in a write of its own. */
+/** Byte by byte, each in a write and a turn of the event loop of its own. */
 function dripOutlet(exchange: Exchange, pump: Pump): Outlet {
   let waiting: Buffer = Buffer.alloc(0);
   let dripping = false;
@@ -49,7 +46,7 @@ function dripOutlet(exchange: Exchange, pump: Pump): Outlet {
     }
     exchange.write(waiting.subarray(0, 1));
     waiting = waiting.subarray(1);
-    pump.at(nowMs() + DRIP_MS, drip);
+    pump.at(nowMs(), drip);
   };
   const send = (bytes: Buffer): void => {
     waiting = Buffer.concat([waiting, bytes]);

@@ -1,7 +1,9 @@
 /** Heads of answers, and whole answers. */
+import { nowMs } from '../record/clock.ts';
 import { type Answer, statusLine } from './bodies.ts';
 import type { Exchange } from './connection.ts';
 import type { MockContext } from './context.ts';
+import type { Pump } from './pump.ts';
 
 type Headers = readonly (readonly [string, string])[];
 
@@ -27,6 +29,17 @@ export function respond(context: MockContext, exchange: Exchange, answer: Answer
   const body = exchange.request.method === 'HEAD' ? '' : answer.body;
   exchange.write(answerBytes(context, exchange, { ...answer, body }));
   exchange.finish();
+}
+
+/** Long enough for a client to have read what was sent. */
+const RESET_DELAY_MS = 20;
+
+/**
+ * Ends the connection by RST when the client has had time to read what was sent: a reset that comes with data is told as a plain end
+ * by some clients' I/O libraries (libuv).
+ */
+export function resetLater(pump: Pump, exchange: Exchange): void {
+  pump.at(nowMs() + RESET_DELAY_MS, () => exchange.reset());
 }
 
 /** The head of an event stream, in uvicorn's and sse-starlette's order. */

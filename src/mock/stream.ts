@@ -14,7 +14,7 @@ import type { Job, JobListener } from './job.ts';
 import { type Outlet, outlet } from './outlet.ts';
 import type { ChoicePlan } from './plan.ts';
 import type { Generation } from './request.ts';
-import { eventStreamHead } from './respond.ts';
+import { eventStreamHead, resetLater } from './respond.ts';
 import type { TruthTrack } from './truth.ts';
 import { openaiUsage, tabbyUsage } from './usage.ts';
 import { chatLogprobs, completionLogprobs } from './voice.ts';
@@ -73,7 +73,7 @@ export class StreamAnswer implements JobListener {
     this.opened = true;
     this.context.stats.response(200);
     this.context.pings?.add(this, nowMs());
-    if (this.fault === 'bom') this.raw(Buffer.from('\ufeff'));
+    if (this.fault === 'bom') this.piece('\ufeff');
     if (this.generation.kind !== 'chat') return;
     this.choices.forEach((_, index) => {
       const role = this.context.style.role(this.id, this.second(), this.context.options.model, index);
@@ -139,12 +139,14 @@ export class StreamAnswer implements JobListener {
     const chat = this.generation.kind === 'chat';
     const logprobs =
       top === null || tagged || texts.length === 0 ? undefined : (chat ? chatLogprobs : completionLogprobs)(texts, top);
-    this.send({
-      index: job.index,
-      content: content === '' ? undefined : content,
-      reasoning: reasoning === '' ? undefined : reasoning,
-      logprobs,
-    });
+    this.event(
+      this.text({
+        index: job.index,
+        content: content === '' ? undefined : content,
+        reasoning: reasoning === '' ? undefined : reasoning,
+        logprobs,
+      }),
+    );
   }
 
   finished(job: Job, _atMs: number): void {
@@ -224,7 +226,7 @@ export class StreamAnswer implements JobListener {
     if (how === 'hang') return;
     this.leave('completed');
     if (how === 'fin') this.exchange.hangUp();
-    else this.exchange.reset();
+    else resetLater(this.context.pump, this.exchange);
   }
 
   /** The client has gone. */
@@ -253,14 +255,10 @@ export class StreamAnswer implements JobListener {
     return this.context.wall.at(nowMs());
   }
 
-  private text(parts: EventParts): string {
+  /** An event of the generation as JSON. */
+  text(parts: EventParts): string {
     const { style, options } = this.context;
     return style.event(this.generation.kind, this.id, this.second(), options.model, parts);
-  }
-
-  /** Sends one event of the generation. */
-  send(parts: EventParts): void {
-    this.event(this.text(parts));
   }
 
   /** Sends a JSON text as an event. */

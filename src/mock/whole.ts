@@ -11,7 +11,7 @@ import type { Job, JobListener } from './job.ts';
 import type { ChoicePlan } from './plan.ts';
 import type { PyJson } from './pyjson.ts';
 import type { Generation } from './request.ts';
-import { answerBytes, respond } from './respond.ts';
+import { answerBytes, resetLater, respond } from './respond.ts';
 import type { TruthTrack } from './truth.ts';
 import { openaiUsage, tabbyUsage } from './usage.ts';
 import { chatLogprobs, completionLogprobs } from './voice.ts';
@@ -132,7 +132,7 @@ export class WholeAnswer implements JobListener {
     const bytes = answerBytes(this.context, this.exchange, answer);
     this.exchange.write(bytes.subarray(0, bytes.length - 40));
     if (how === 'fin') this.exchange.hangUp();
-    else this.exchange.reset();
+    else resetLater(this.context.pump, this.exchange);
   }
 
   private sendWhenDone(): void {

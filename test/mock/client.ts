@@ -100,7 +100,7 @@ export interface RawConnection {
 /** Connects to the server. */
 export async function openConnection(port: number): Promise<RawConnection> {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true });
-  let received = Buffer.alloc(0);
+  let received: Buffer = Buffer.alloc(0);
   let ended: 'fin' | 'reset' | null = null;
   let wake = (): void => undefined;
   socket.on('data', (data) => {
