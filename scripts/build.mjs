@@ -1,4 +1,4 @@
-// Bundles the two entry points (main, worker) into dist/ with esbuild. Libraries that are plain JavaScript are bundled, so that
+// Bundles the entry points (main, and one per kind of thread) into dist/ with esbuild. Libraries that are plain JavaScript are bundled, so that
 // an installed tabby-load needs no install scripts and starts fast; undici and piscina stay ordinary dependencies
 // (piscina needs its own worker file on disk, and undici should be patchable by `npm update`).
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ await mkdir(`${root}${out}`, { recursive: true });
 
 const result = await build({
   absWorkingDir: root,
-  entryPoints: { main: 'src/main.ts', worker: 'src/worker.ts' },
+  entryPoints: { main: 'src/main.ts', worker: 'src/worker.ts', 'tokenizer-thread': 'src/dataset/tokenizer-thread.ts' },
   outdir: out,
   bundle: true,
   splitting: true,
