@@ -15,6 +15,7 @@ export interface TruthEntry {
   readonly framesMs: Float64Array;
 }
 
+/** Frames kept by default: 128 MB. */
 const MAX_FRAMES = 16_000_000;
 
 /** Frame times of one request while it runs. */
@@ -46,23 +47,30 @@ export class TruthTrack {
 /** The finished tracks, oldest dropped first when there are too many frames. */
 export class TruthStore {
   private readonly offsetMs: number;
+  private readonly maxFrames: number;
   private readonly entries = new Map<number, TruthTrack>();
   private serial = 0;
   private frames = 0;
 
   /** `offsetMs` shifts the run's clock to the system's (clock.ts, monotonicOffsetMs). */
-  constructor(offsetMs: number) {
+  constructor(offsetMs: number, maxFrames = MAX_FRAMES) {
     this.offsetMs = offsetMs;
+    this.maxFrames = maxFrames;
   }
 
   keep(track: TruthTrack): void {
     this.entries.set(this.serial++, track);
     this.frames += track.frames.length + 1;
     for (const [key, oldest] of this.entries) {
-      if (this.frames <= MAX_FRAMES) break;
+      if (this.frames <= this.maxFrames) break;
       this.frames -= oldest.frames.length + 1;
       this.entries.delete(key);
     }
+  }
+
+  /** Ids of what is kept, oldest first. */
+  ids(): string[] {
+    return [...this.entries.values()].map(({ id }) => id);
   }
 
   /** All entries (of one id, when given) as bytes; `clear` forgets them. */

@@ -3,6 +3,7 @@ import type { MockOptions } from '../../src/mock/options.ts';
 import { type MockServer, startMock } from '../../src/mock/server.ts';
 import { fixtureBytes } from '../support/fixtures.ts';
 import { eventsOf, exchange, parseResponse, type RawRequest, type RawResponse } from './client.ts';
+import { until } from './servers.ts';
 
 /** One recording of TabbyAPI and the request that led to it. */
 interface Scenario {
@@ -149,5 +150,58 @@ describe('the built-in server against recordings of TabbyAPI', () => {
     if (merges) expect(forms(ours)).toEqual(forms(theirs));
     else expect(byChoice(ours)).toEqual(byChoice(theirs));
     expect(ours.raw.subarray(-7).toString()).toBe('\r\n0\r\n\r\n');
+  });
+});
+
+describe('recordings that need more than one request', () => {
+  it('get_model: all but the template', async () => {
+    const port = await start({ ...BASE });
+    const ours = await exchange(port, { method: 'GET', path: '/v1/model' });
+    const theirs = recorded('get_model');
+    const form = (text: string) => alike(text).replace(/("prompt_template_content":)"(?:[^"\\]|\\.)*"/, '$1""');
+    expect(form(ours.body)).toBe(form(theirs.body));
+  });
+
+  it('health_unhealthy: one issue per failure, for good', async () => {
+    const port = await start({ ...BASE });
+    for (let i = 0; i < 3; i++)
+      await exchange(port, { body: { messages: [{ role: 'user', content: '[[fail=1]]' }], stream: true } });
+    const ours = await exchange(port, { method: 'GET', path: '/health' });
+    const theirs = recorded('health_unhealthy');
+    const form = (text: string) => text.replace(/"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"/g, 'TIME');
+    expect(headOf(ours)).toEqual(headOf(theirs));
+    expect(form(ours.body)).toBe(form(theirs.body));
+  });
+
+  it('model_unload, then err_503_no_model', async () => {
+    const port = await start({ ...BASE });
+    const ours = await exchange(port, { path: '/v1/model/unload' });
+    expect([headOf(ours), ours.body]).toEqual([headOf(recorded('model_unload')), recorded('model_unload').body]);
+    const refused = await exchange(port, { body: { messages: [], max_tokens: 3 } });
+    expect(refused.body).toBe(recorded('err_503_no_model').body);
+  });
+
+  it('victim_nonstream: a success in form', async () => {
+    const server = await startMock({ ...BASE, itlMs: 2, tokens: 400 });
+    servers.push(server);
+    const whole = exchange(server.port, {
+      body: { messages: [{ role: 'user', content: 'x' }], stream_options: { include_usage: true } },
+    });
+    await until(() => server.stats().tokensMade > 2);
+    await exchange(server.port, { path: '/v1/model/unload' });
+    const form = (text: string) => alike(text).replace(/( w)+/, ' w');
+    expect(form((await whole).body)).toBe(form(recorded('victim_nonstream').body));
+  });
+
+  it('err_context_mid_stream: the last event', async () => {
+    const port = await start({ ...BASE, maxSeqLen: 4096, cacheSize: 4096 });
+    const body = {
+      messages: [{ role: 'user', content: '[[tokens=99999,burst=50]]' }],
+      max_tokens: 100_000,
+      stream: true,
+    };
+    const ours = await exchange(port, { body });
+    expect(ours.chunks.at(-1)?.toString()).toBe(recorded('err_context_mid_stream').chunks.at(-1)?.toString());
+    expect(ours.ended).toBe('complete');
   });
 });
