@@ -10,20 +10,28 @@ export function byteLevelDecoder(
   special: ReadonlySet<number>,
 ): LocalTokenizer['decode'] {
   const bytesOfChar = charBytes();
-  const memory = new Map<number, Uint8Array>();
+  const memory: Uint8Array[] = [];
   // Not `ignoreBOM: false`: a U+FEFF at the start is text like any other.
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  const bytesOf = (id: number): Uint8Array => {
-    const known = memory.get(id);
-    if (known !== undefined) return known;
-    const bytes = tokenBytes(tokenOf(id) ?? '', bytesOfChar);
-    memory.set(id, bytes);
-    return bytes;
-  };
+  const bytesOf = (id: number): Uint8Array => (memory[id] ??= tokenBytes(tokenOf(id) ?? '', bytesOfChar));
+  let buffer = new Uint8Array(64 * 1024);
   return (ids, skipSpecialTokens = false) => {
-    const parts = ids.filter((id) => !(skipSpecialTokens && special.has(id))).map(bytesOf);
-    return decoder.decode(Buffer.concat(parts));
+    let length = 0;
+    for (const id of ids) {
+      if (skipSpecialTokens && special.has(id)) continue;
+      const bytes = bytesOf(id);
+      if (length + bytes.length > buffer.length) buffer = enlarged(buffer, bytes.length);
+      // Tokens are a few bytes long: a loop is faster than `set`.
+      for (let i = 0; i < bytes.length; i++) buffer[length++] = bytes[i]!;
+    }
+    return decoder.decode(buffer.subarray(0, length));
   };
+}
+
+function enlarged(buffer: Uint8Array, by: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(buffer.length * 2 + by);
+  larger.set(buffer);
+  return larger;
 }
 
 /** The bytes that a token spells; a token with a character outside the byte alphabet (an added token) is taken as plain text. */
@@ -37,8 +45,8 @@ function tokenBytes(token: string, bytesOfChar: ReadonlyMap<string, number>): Ui
   return Uint8Array.from(bytes);
 }
 
-/** GPT-2's alphabet of bytes: printable Latin-1 stands for itself, each other byte for a character from U+0100 on. */
-function charBytes(): ReadonlyMap<string, number> {
+/** GPT-2's alphabet of bytes: printable Latin-1 stands for itself, each other byte for a character from U+0100 on. Character to byte. */
+export function charBytes(): ReadonlyMap<string, number> {
   const table = new Map<string, number>();
   let next = 0x100;
   for (let byte = 0; byte < 256; byte++) {

@@ -16,6 +16,7 @@ export interface TokenizerFiles {
 /** The parts of `tokenizer.json` that are looked at here. */
 export interface TokenizerJson {
   readonly model: { readonly type?: string; readonly vocab: Readonly<Record<string, number>> | readonly unknown[] };
+  readonly normalizer?: Readonly<Record<string, unknown>> | null;
   readonly pre_tokenizer: Readonly<Record<string, unknown>> | null;
   readonly decoder: Readonly<Record<string, unknown>> | null;
   readonly added_tokens: readonly { readonly id: number; readonly content: string; readonly special?: boolean }[];

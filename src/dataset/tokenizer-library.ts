@@ -30,10 +30,9 @@ export interface LibraryTokenizer {
 
 interface Library {
   readonly Tokenizer: new (tokenizerJson: unknown, config: unknown) => LibraryTokenizer;
-  readonly ByteLevelPreTokenizer: new (config: unknown) => { pre_tokenize_text(text: string): string[] };
   readonly SequencePreTokenizer: new (config: { type: 'Sequence'; pretokenizers: readonly unknown[] }) => PreTokenizer;
 }
 
-const { Tokenizer, ByteLevelPreTokenizer, SequencePreTokenizer } = library as unknown as Library;
+const { Tokenizer, SequencePreTokenizer } = library as unknown as Library;
 
-export { ByteLevelPreTokenizer, SequencePreTokenizer, Tokenizer };
+export { SequencePreTokenizer, Tokenizer };

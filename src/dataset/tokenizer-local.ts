@@ -5,7 +5,7 @@
 import { messageOf, usageError } from '../errors.ts';
 import { byteLevelDecoder } from './byte-decoder.ts';
 import { chatTemplateRenderer } from './chat-template.ts';
-import { rememberPieces } from './piece-cache.ts';
+import { plainEncoder, rememberPieces } from './piece-cache.ts';
 import type { LocalTokenizer } from './tokenizer.ts';
 import { readTokenizerFiles, type TokenizerFiles, type TokenizerJson } from './tokenizer-files.ts';
 import { type LibraryTokenizer, Tokenizer } from './tokenizer-library.ts';
@@ -28,10 +28,10 @@ const NAMED_TOKENS = [
 /** Opens the tokenizer in `folder`; `id` is what to call it, `option` what the user gave. Throws a usage error. */
 export async function openLocalTokenizer(folder: string, id: string, option = '--tokenizer'): Promise<LocalTokenizer> {
   const files = await readTokenizerFiles(folder, option);
-  const tokenizer = buildTokenizer(files, `${option}: the tokenizer in ${folder}`);
+  const { tokenizer, plain } = buildTokenizer(files, `${option}: the tokenizer in ${folder}`);
   const named = namedTokens(files.config);
-  const added = tokenizer.encode('', { add_special_tokens: true }).ids.length;
-  const count = (text: string) => tokenizer.tokenize(text, { add_special_tokens: true }).length;
+  const added = specialTokensAdded(tokenizer);
+  const count = counterOf(tokenizer, plain, added);
   let threads: Promise<ThreadPool | null> | null = null;
   const render = files.chatTemplate === null ? null : chatTemplateRenderer(files.chatTemplate, named, id);
   return {
@@ -50,6 +50,7 @@ export async function openLocalTokenizer(folder: string, id: string, option = '-
       await pool?.close();
     },
     encode: (text, addSpecialTokens = true) =>
+      (addSpecialTokens && added > 0 ? null : plain?.(text)) ??
       // A token that is not in the vocabulary has no id; Python's tokenizers leave it out.
       tokenizer.encode(text, { add_special_tokens: addSpecialTokens }).ids.flatMap((tokenId) => tokenId ?? []),
     decode: decoderOf(tokenizer, files.tokenizer),
@@ -62,18 +63,41 @@ export async function openLocalTokenizer(folder: string, id: string, option = '-
 
 /** A function that counts the tokens of one text, for the counting threads: the same code on the same files. */
 export async function openCounter(folder: string): Promise<(text: string) => number> {
-  const tokenizer = buildTokenizer(
+  const { tokenizer, plain } = buildTokenizer(
     await readTokenizerFiles(folder, '--tokenizer'),
     `--tokenizer: the tokenizer in ${folder}`,
   );
-  return (text) => tokenizer.tokenize(text, { add_special_tokens: true }).length;
+  return counterOf(tokenizer, plain, specialTokensAdded(tokenizer));
 }
 
-function buildTokenizer(files: TokenizerFiles, what: string): LibraryTokenizer {
+/** Special tokens that a single text gets: the same number whatever the text. */
+function specialTokensAdded(tokenizer: LibraryTokenizer): number {
+  return tokenizer.encode('', { add_special_tokens: true }).ids.length;
+}
+
+/** `plain` is the short way, which does not know added and special tokens. */
+function counterOf(
+  tokenizer: LibraryTokenizer,
+  plain: BuiltTokenizer['plain'],
+  added: number,
+): (text: string) => number {
+  return (text) => {
+    const ids = plain?.(text) ?? null;
+    return ids === null ? tokenizer.tokenize(text, { add_special_tokens: true }).length : ids.length + added;
+  };
+}
+
+interface BuiltTokenizer {
+  readonly tokenizer: LibraryTokenizer;
+  /** Ids of a text, special tokens not added; null for a text with added tokens in it, or when the tokenizer has no such short way. */
+  readonly plain: ((text: string) => number[] | null) | null;
+}
+
+function buildTokenizer(files: TokenizerFiles, what: string): BuiltTokenizer {
   try {
     const tokenizer = new Tokenizer(files.tokenizer, files.config);
-    rememberPieces(tokenizer, files.tokenizer);
-    return tokenizer;
+    const pieces = rememberPieces(tokenizer, files.tokenizer);
+    return { tokenizer, plain: pieces === null ? null : plainEncoder(pieces, files.tokenizer, files.config) };
   } catch (error) {
     throw usageError(
       `${what} is of a kind that is not supported: ${messageOf(error)}`,
