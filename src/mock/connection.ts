@@ -98,6 +98,8 @@ export class Connection {
   private readonly fd: number;
   private exchange: Exchange | undefined;
   private open = true;
+  /** Bytes wait in the socket's own queue. */
+  private congested = false;
 
   constructor(socket: Socket, events: ConnectionEvents) {
     this.socket = socket;
@@ -109,37 +111,58 @@ export class Connection {
       error: (status) => socket.end(events.badRequest(status)),
     });
     socket.on('data', (data) => this.read(data));
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.lost());
+    socket.on('error', () => this.destroy());
+    socket.on('close', () => {
+      this.lost();
+      this.events.closed(this);
+    });
     // A client that has closed its side gets no more: as uvicorn, which takes EOF for a disconnect.
     socket.on('end', () => this.lost());
   }
 
   /** Writes `buffer[start, end)`; the bytes are copied if they cannot be written at once. */
   write(buffer: Buffer, start: number, end: number): void {
-    const { socket } = this;
-    // A destroyed socket's descriptor is closed at once, and may be another connection's before 'close' is told.
-    if (!this.open || socket.destroyed) return;
+    if (!this.open) return;
     let from = start;
-    if (socket.writableLength === 0 && this.fd >= 0) {
+    if (!this.congested && this.fd >= 0) {
       try {
         from += writeSync(this.fd, buffer, start, end - start);
       } catch (error) {
         if (codeOf(error) !== 'EAGAIN') {
-          socket.destroy();
+          this.destroy();
           return;
         }
       }
       if (from === end) return;
     }
-    socket.write(Buffer.from(buffer.subarray(from, end)));
+    this.writeQueued(Buffer.from(buffer.subarray(from, end)));
+  }
+
+  /** The socket's own queue has the bytes until the kernel has taken them all; nothing may overtake them. */
+  private writeQueued(bytes: Buffer): void {
+    const { socket } = this;
+    this.congested = true;
+    socket.write(bytes, () => {
+      if (socket.writableLength === 0) this.congested = false;
+    });
     // A client that reads nothing for this long is given up, so that memory stays bounded.
-    if (socket.writableLength > MAX_BACKLOG_BYTES) socket.destroy();
+    if (socket.writableLength > MAX_BACKLOG_BYTES) this.destroy();
+  }
+
+  /**
+   * Gives the connection up. From here on nothing may write to the descriptor: it is closed at once, and may be another
+   * connection's before 'close' is told. (Node itself destroys a socket only after 'error' or 'end', which end up in lost().)
+   */
+  destroy(): void {
+    this.socket.destroy();
+    this.lost();
   }
 
   /** Closes a connection that nobody uses. */
   closeIdle(): void {
-    if (this.exchange === undefined) this.socket.end();
+    if (this.exchange !== undefined) return;
+    this.socket.destroySoon();
+    this.lost();
   }
 
   /** Called by the exchange when its answer is complete. */
@@ -147,9 +170,14 @@ export class Connection {
     if (this.exchange !== exchange) return;
     this.exchange = undefined;
     this.events.over(exchange);
-    if (how === 'fin') this.socket.end();
-    else if (how === 'rst') this.socket.resetAndDestroy();
-    else {
+    if (how === 'fin') {
+      // Both directions, as asyncio closes a transport: a client that keeps its side open is not waited for.
+      this.socket.destroySoon();
+      this.lost();
+    } else if (how === 'rst') {
+      this.socket.resetAndDestroy();
+      this.lost();
+    } else {
       if (this.socket.isPaused()) this.socket.resume();
       this.events.idle(this, true);
       this.parser.resume();
@@ -179,6 +207,5 @@ export class Connection {
       exchange.onAbort?.();
       this.events.over(exchange);
     }
-    this.events.closed(this);
   }
 }

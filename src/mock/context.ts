@@ -1,7 +1,8 @@
 /** What all parts of one server share. */
 import { nowMs, wallClock } from '../record/clock.ts';
 import type { Engine } from './engine.ts';
-import { type FrameStyle, OPENAI_STYLE, type StreamKind, TABBY_STYLE, TailSet } from './frames.ts';
+import { type FrameStyle, FrameTemplate, OPENAI_STYLE, type StreamKind, TABBY_STYLE } from './frames.ts';
+import { randomHex } from './ids.ts';
 import type { MockOptions } from './options.ts';
 import type { Pump } from './pump.ts';
 import type { Rng } from './rng.ts';
@@ -112,7 +113,8 @@ export interface MockContext {
   readonly engine: Engine;
   readonly wall: WallSecond;
   readonly rng: Rng;
-  readonly tails: Readonly<Record<StreamKind, TailSet>>;
+  /** Quick token events by kind, for ids made by {@link streamId}. */
+  readonly templates: Readonly<Record<StreamKind, FrameTemplate>>;
   readonly truth: TruthStore | null;
   /** Comments of open streams; null without pings. */
   readonly pings: IntervalQueue<{ ping(): boolean }> | null;
@@ -120,15 +122,18 @@ export interface MockContext {
   readonly state: { model: string | null; readonly issues: { time: string; description: string }[] };
 }
 
+/** The id of a stream: TabbyAPI says `chatcmpl-` for completions too. */
+export function streamId(style: MockOptions['style'], kind: StreamKind): string {
+  return `${kind === 'chat' || style === 'tabbyapi' ? 'chatcmpl-' : 'cmpl-'}${randomHex(16)}`;
+}
+
 /** Forms of frames that follow from the options. */
-export function frameForms(options: MockOptions): Pick<MockContext, 'style' | 'lineEnd' | 'tails'> {
+export function frameForms(options: MockOptions): Pick<MockContext, 'style' | 'lineEnd' | 'templates'> {
   const style = options.style === 'openai' ? OPENAI_STYLE : TABBY_STYLE;
   const lineEnd = options.lineEnd === 'lf' || (options.lineEnd === 'auto' && style === OPENAI_STYLE) ? '\n' : '\r\n';
-  const tails = {
-    chat: new TailSet(style, 'chat', options.model, lineEnd),
-    completion: new TailSet(style, 'completion', options.model, lineEnd),
-  };
-  return { style, lineEnd, tails };
+  const template = (kind: StreamKind): FrameTemplate =>
+    new FrameTemplate(style, kind, options.model, lineEnd, streamId(options.style, kind));
+  return { style, lineEnd, templates: { chat: template('chat'), completion: template('completion') } };
 }
 
 /** Notes a failed generation: /health says 503 from now on. */

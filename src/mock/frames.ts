@@ -1,6 +1,6 @@
 /**
  * The byte forms of the events of a stream. {@link FrameStyle} makes any event as text; {@link FrameTemplate} is the fast way for
- * the one that is sent a hundred thousand times a second: all but the text and the second in `created` is laid out once per stream.
+ * the one that is sent a hundred thousand times a second.
  */
 import { dumpsCompact, dumpsSpaced, type PyJson } from './pyjson.ts';
 import { WORDS } from './words.ts';
@@ -131,44 +131,6 @@ function writeSize(buffer: Buffer, size: number, end: number): number {
   return at;
 }
 
-/**
- * The ends of token events: the text of each word and what follows it, shared by all streams of one kind. `created`, where it
- * comes after the text, is renewed once a second for all of them.
- */
-export class TailSet {
-  readonly tails: readonly Buffer[];
-  private readonly createdAt: number;
-  private created = 0;
-  readonly style: FrameStyle;
-  readonly kind: StreamKind;
-  readonly model: string;
-  readonly lineEnd: string;
-
-  constructor(style: FrameStyle, kind: StreamKind, model: string, lineEnd: string) {
-    this.style = style;
-    this.kind = kind;
-    this.model = model;
-    this.lineEnd = lineEnd;
-    const whole = style.event(kind, '', CREATED_MARK, model, { index: 0, content: TEXT_MARK });
-    const after = whole.slice(whole.indexOf(JSON_MARK) + JSON_MARK.length);
-    this.createdAt = after.indexOf(String(CREATED_MARK));
-    const end = `${after}${lineEnd}${lineEnd}\r\n`;
-    this.tails = WORDS.map((word) => Buffer.from(JSON.stringify(word).slice(1, -1) + end));
-  }
-
-  /** Makes `created` of all ends this second. */
-  refresh(second: number): void {
-    if (second === this.created) return;
-    this.created = second;
-    if (this.createdAt < 0) return;
-    const digits = Buffer.from(String(second));
-    this.tails.forEach((tail, i) => {
-      const word = WORDS[i] as string;
-      digits.copy(tail, Buffer.byteLength(JSON.stringify(word)) - 2 + this.createdAt);
-    });
-  }
-}
-
 /** A stretch of bytes ready to be written: `buffer[start, end)`. */
 export interface Span {
   buffer: Buffer;
@@ -176,40 +138,71 @@ export interface Span {
   end: number;
 }
 
-/** The token event of one choice of one stream, laid out so that a token costs one short copy. */
+/**
+ * The token event of all streams of one kind, laid out once: for each token only the stream's id and the text are copied in, so that a
+ * thousand streams share one piece of memory that stays in the processor's cache. Ids must all be as long as `sampleId`.
+ */
 export class FrameTemplate {
   private readonly buffer: Buffer;
-  private readonly bodyEnd: number;
+  private readonly idAt: number;
+  private readonly indexAt: number;
+  private readonly textAt: number;
   private readonly createdAt: number;
-  private readonly set: TailSet;
+  /** The text of each word and what follows it. */
+  private readonly tails: readonly Buffer[];
+  private readonly tailCreatedAt: number;
   private created = 0;
 
-  constructor(set: TailSet, id: string, index: number) {
-    this.set = set;
-    const whole = set.style.event(set.kind, id, CREATED_MARK, set.model, { index, content: TEXT_MARK });
-    const before = `data: ${whole.slice(0, whole.indexOf(JSON_MARK))}`;
-    const at = before.indexOf(String(CREATED_MARK));
-    this.createdAt = at < 0 ? -1 : HEAD_ROOM + at;
+  constructor(style: FrameStyle, kind: StreamKind, model: string, lineEnd: string, sampleId: string) {
+    const whole = style.event(kind, sampleId, CREATED_MARK, model, { index: 7, content: TEXT_MARK });
+    const textAt = whole.indexOf(JSON_MARK);
+    const before = `data: ${whole.slice(0, textAt)}`;
+    const after = whole.slice(textAt + JSON_MARK.length);
+    const at = (text: string, part: string): number => {
+      const found = text.indexOf(part);
+      return found < 0 ? -1 : Buffer.byteLength(text.slice(0, found));
+    };
+    this.tails = WORDS.map((word) =>
+      Buffer.from(`${JSON.stringify(word).slice(1, -1)}${after}${lineEnd}${lineEnd}\r\n`),
+    );
+    this.tailCreatedAt = at(after, String(CREATED_MARK));
     const prefix = Buffer.from(before);
-    const longest = set.tails.reduce((most, tail) => Math.max(most, tail.length), 0);
-    this.buffer = Buffer.allocUnsafe(HEAD_ROOM + prefix.length + longest);
+    this.textAt = HEAD_ROOM + prefix.length;
+    this.buffer = Buffer.alloc(this.textAt + Math.max(...this.tails.map((tail) => tail.length)));
     prefix.copy(this.buffer, HEAD_ROOM);
-    this.bodyEnd = HEAD_ROOM + prefix.length;
+    this.idAt = HEAD_ROOM + at(before, sampleId);
+    const created = at(before, String(CREATED_MARK));
+    this.createdAt = created < 0 ? -1 : HEAD_ROOM + created;
+    // "index": 7, with or without the space; it always stands before the text.
+    const index = /"index": ?/.exec(before) as RegExpExecArray;
+    this.indexAt = HEAD_ROOM + at(before, index[0]) + index[0].length;
   }
 
-  /** Lays out the event of one word as a chunk. The span is valid until the next call. */
-  word(wordIndex: number, second: number, out: Span): void {
-    const { buffer } = this;
-    if (this.created !== second) {
-      this.created = second;
-      this.set.refresh(second);
-      if (this.createdAt >= 0) buffer.write(String(second), this.createdAt, 'latin1');
-    }
-    const tail = this.set.tails[wordIndex] as Buffer;
-    const end = this.bodyEnd + tail.length;
-    buffer.set(tail, this.bodyEnd);
+  /**
+   * Lays out the event of one word as a chunk. `id` is the stream's id in ASCII, `index` its choice, 0..9. The span is valid until
+   * the next call for any stream.
+   */
+  word(id: Uint8Array, index: number, wordIndex: number, second: number, out: Span): void {
+    const { buffer, textAt } = this;
+    if (this.created !== second) this.renew(second);
+    buffer.set(id, this.idAt);
+    buffer[this.indexAt] = 48 + index;
+    const tail = this.tails[wordIndex] as Buffer;
+    buffer.set(tail, textAt);
+    const end = textAt + tail.length;
     out.buffer = buffer;
     out.start = writeSize(buffer, end - 2 - HEAD_ROOM, HEAD_ROOM);
     out.end = end;
+  }
+
+  /** Puts a new second wherever `created` stands. */
+  private renew(second: number): void {
+    this.created = second;
+    const digits = Buffer.from(String(second));
+    if (this.createdAt >= 0) digits.copy(this.buffer, this.createdAt);
+    if (this.tailCreatedAt < 0) return;
+    this.tails.forEach((tail, i) => {
+      digits.copy(tail, Buffer.byteLength(JSON.stringify(WORDS[i])) - 2 + this.tailCreatedAt);
+    });
   }
 }

@@ -143,7 +143,7 @@ export async function startMock(given: Partial<MockOptions> = {}, hooks: MockHoo
     closing ??= new Promise((resolve) => {
       context.pump.stop();
       server.close(() => resolve());
-      for (const connection of connections) connection.socket.destroy();
+      for (const connection of [...connections]) connection.destroy();
     });
     return closing;
   };

@@ -2,14 +2,13 @@
 
 import { nowMs, wallClock } from '../record/clock.ts';
 import { abortedEvent, contextEvent } from './bodies.ts';
-import type { Exchange } from './connection.ts';
+import type { Connection, Exchange } from './connection.ts';
 import type { MockContext } from './context.ts';
-import { noteFailure } from './context.ts';
+import { noteFailure, streamId } from './context.ts';
 import { closing, insertedEvents, strikeMid } from './faultplay.ts';
 import { type FaultKind, phaseOf } from './faults.ts';
 import { figuresOf, finishReason, toolCallList } from './figures.ts';
-import { chunkOf, type EventParts, FrameTemplate, type Span } from './frames.ts';
-import { randomHex } from './ids.ts';
+import { chunkOf, type EventParts, type FrameTemplate, type Span } from './frames.ts';
 import type { Job, JobListener } from './job.ts';
 import { type Outlet, outlet } from './outlet.ts';
 import type { ChoicePlan } from './plan.ts';
@@ -29,8 +28,10 @@ export class StreamAnswer implements JobListener {
   readonly generation: Generation;
   readonly fault: FaultKind | null;
   readonly id: string;
+  private readonly idBytes: Buffer;
+  private readonly template: FrameTemplate;
+  private readonly connection: Connection;
   private readonly choices: readonly ChoicePlan[];
-  private readonly templates: (FrameTemplate | undefined)[] = [];
   /** White space held back until content follows it, per choice. */
   private readonly heldSpace: string[] = [];
   private readonly out: Outlet;
@@ -57,11 +58,18 @@ export class StreamAnswer implements JobListener {
     this.choices = choices;
     this.fault = fault;
     this.track = track;
-    const prefix = generation.kind === 'chat' || context.options.style === 'tabbyapi' ? 'chatcmpl-' : 'cmpl-';
-    this.id = `${prefix}${randomHex(16)}`;
+    this.id = streamId(context.options.style, generation.kind);
+    this.idBytes = Buffer.from(this.id);
+    this.template = context.templates[generation.kind];
+    this.connection = exchange.connection;
     const phase = phaseOf(fault);
     this.out = outlet(exchange, phase === 'shape' ? fault : null, context.pump);
-    this.direct = exchange.chunked && phase !== 'shape' && phase !== 'insert' && generation.topLogprobs === null;
+    this.direct =
+      choices.length <= 10 &&
+      exchange.chunked &&
+      phase !== 'shape' &&
+      phase !== 'insert' &&
+      generation.topLogprobs === null;
   }
 
   /** Sends the headers; they do not wait for a slot. */
@@ -96,13 +104,8 @@ export class StreamAnswer implements JobListener {
     const choice = this.choices[job.index] as ChoicePlan;
     if (this.track !== null) this.track.add(atMs);
     if (count === 1 && this.direct && choice.voice.plain) {
-      let template = this.templates[job.index];
-      if (template === undefined) {
-        template = new FrameTemplate(this.context.tails[this.generation.kind], this.id, job.index);
-        this.templates[job.index] = template;
-      }
-      template.word(choice.voice.nextWord(), this.context.wall.at(atMs), SPAN);
-      this.exchange.connection.write(SPAN.buffer, SPAN.start, SPAN.end);
+      this.template.word(this.idBytes, job.index, choice.voice.nextWord(), this.context.wall.at(atMs), SPAN);
+      this.connection.write(SPAN.buffer, SPAN.start, SPAN.end);
       return;
     }
     this.spoken(job, choice, count);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chunkOf, FrameTemplate, OPENAI_STYLE, type Span, TABBY_STYLE, TailSet } from '../../src/mock/frames.ts';
+import { chunkOf, FrameTemplate, OPENAI_STYLE, type Span, TABBY_STYLE } from '../../src/mock/frames.ts';
 import { WORDS } from '../../src/mock/words.ts';
 
 const ID = 'chatcmpl-00112233445566778899aabbccddeeff';
@@ -17,16 +17,15 @@ describe('the quick way to a token frame', () => {
           minLength: 1,
           maxLength: 8,
         }),
-        fc.nat(12),
+        fc.nat(9),
         (style, kind, lineEnd, model, words, index) => {
-          const set = new TailSet(style, kind, model, lineEnd);
-          const template = new FrameTemplate(set, ID, index);
-          const other = new FrameTemplate(set, 'other', 0);
+          const template = new FrameTemplate(style, kind, model, lineEnd, ID);
+          const other = Buffer.from(ID.replaceAll('0', 'f'));
           const span: Span = { buffer: Buffer.alloc(0), start: 0, end: 0 };
           for (const [word, second] of words) {
-            // Another stream of the same set, in another second, must not disturb this one.
-            other.word((word + 1) % WORDS.length, second + 1, span);
-            template.word(word, second, span);
+            // Another stream in another second must not disturb this one.
+            template.word(other, (index + 1) % 10, (word + 1) % WORDS.length, second + 1, span);
+            template.word(Buffer.from(ID), index, word, second, span);
             const json = style.event(kind, ID, second, model, { index, content: WORDS[word] as string });
             expect(span.buffer.toString('utf8', span.start, span.end)).toBe(
               chunkOf(`data: ${json}${lineEnd}${lineEnd}`).toString(),
