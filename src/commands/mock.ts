@@ -4,6 +4,7 @@ import { parseFaultRate } from '../mock/faults.ts';
 import { MOCK_DEFAULTS, type MockOptions as ServerOptions } from '../mock/options.ts';
 import { startMock } from '../mock/server.ts';
 import type { MockStatsSnapshot } from '../mock/stats.ts';
+import { warmUp } from '../mock/warmup.ts';
 import type { MockOptions } from '../options/table.ts';
 import { printErr, printErrSync, printOut } from '../report/terminal.ts';
 
@@ -68,6 +69,7 @@ export function serverOptions(options: MockOptions): ServerOptions {
 
 /** Runs a server until SIGINT or SIGTERM; then one line of JSON on stderr and exit code 0. */
 export async function runMock(options: Partial<ServerOptions>): Promise<ExitCode> {
+  if (options.precise === true) await warmUp();
   const server = await startMock(options, { log: printErr });
   // Listened for before the address is told: whoever reads it may end us at once.
   const told = new Promise<void>((resolve) => {
