@@ -15,6 +15,7 @@ export function meetServer(options: RunOptions | SamplesOptions): Promise<Server
     headers: plainHeaders(options),
     kind: options.server,
     hasModel: options.model !== null,
+    asksKind: options.form !== 'bench',
     readyMs,
     isInsecure: options.insecure,
     unixSocket: null,

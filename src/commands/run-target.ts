@@ -1,5 +1,6 @@
 /** From options and the server found to the target of a run and the bodies of its requests. */
 import type { SampleRequest } from '../dataset/sample.ts';
+import { usageError } from '../errors.ts';
 import type { RunOptions } from '../options/table.ts';
 import { PyFloat, type PyJson } from '../python-json.ts';
 import type { SharedWork, Target, Timeouts } from '../record/messages.ts';
@@ -27,6 +28,12 @@ export function payloadModel(options: RunOptions, server: ServerFound): string {
 export function targetOf(options: RunOptions, server: ServerFound): Target {
   const backend = backendOf(options.backend);
   const url = new URL(`${options.baseUrl}${options.endpoint}`);
+  if (!backend.urlSuffixes.some((suffix) => url.pathname.endsWith(suffix))) {
+    throw usageError(
+      `--endpoint ${options.endpoint}: the URL of --backend ${options.backend} must end with ${backend.urlSuffixes.join(' or ')}`,
+      `Give --endpoint ${backend.form === 'chat' ? '/v1/chat/completions' : '/v1/completions'}.`,
+    );
+  }
   const headers = requestHeaders({ own: backend.headers, apiKey: options.apiKey, extra: options.header ?? {} });
   if (!headers.some(([name]) => name.toLowerCase() === 'accept')) headers.push(['Accept', '*/*']);
   // A compressed stream comes in late lumps.
@@ -83,19 +90,30 @@ function samplingFields(options: RunOptions): Record<string, PyJson> {
   return fields;
 }
 
-/** The requests in shared memory. `plannedMs` by index; empty = all at once. */
+/** What differs from request to request beside the sample. */
+export interface RequestPlan {
+  /** Seconds after the start at which each request is due; empty = all at once. */
+  readonly delaysS: ArrayLike<number>;
+  /** Model (LoRA module) of each request; empty = the model of the run. */
+  readonly models: readonly string[];
+}
+
+/** All at once, all to the same model. */
+export const NO_PLAN: RequestPlan = { delaysS: [], models: [] };
+
+/** The requests in shared memory. */
 export function workOf(
   options: RunOptions,
   server: ServerFound,
   samples: readonly SampleRequest[],
-  plannedMs: ArrayLike<number>,
+  plan: RequestPlan,
 ): SharedWork {
   const backend = backendOf(options.backend);
   const bodyOptions = bodyOptionsOf(options, server);
   return packWork(
     samples.map((sample, i) => ({
-      body: bodyBytes(backend, sample, bodyOptions),
-      plannedMs: plannedMs[i] ?? 0,
+      body: bodyBytes(backend, sample, { ...bodyOptions, model: plan.models[i] ?? bodyOptions.model }),
+      plannedMs: (plan.delaysS[i] ?? 0) * 1000,
       promptLen: sample.promptLen,
       outputLen: sample.outputLen,
       requestId: sample.requestId,

@@ -6,7 +6,7 @@ import { decodeRequests } from '../record/codec.ts';
 import { printable, printErr } from '../report/terminal.ts';
 import { LoadRun } from '../transport/coordinator.ts';
 import type { ServerFound } from '../transport/server.ts';
-import { targetOf, timeoutsOf, workOf } from './run-target.ts';
+import { NO_PLAN, targetOf, timeoutsOf, workOf } from './run-target.ts';
 
 /** Words that make a prompt of about a wanted length; what they say does not matter. */
 const FILLER = 'the server is warming up before it is measured and this text is not part of the sample ';
@@ -28,7 +28,7 @@ export async function runWarmUps(
   const run = new LoadRun({
     target: targetOf(options, server),
     timeouts: timeoutsOf(options),
-    work: workOf(options, server, warmUps, []),
+    work: workOf(options, server, warmUps, NO_PLAN),
     slots: Math.min(count, options.maxConcurrency ?? count),
     canGrow: false,
     workers: 1,

@@ -7,10 +7,13 @@ import { initHistograms } from '../aggregate/histogram.ts';
 import { AppError, EXIT, type ExitCode } from '../errors.ts';
 import type { RunOptions } from '../options/table.ts';
 import { printErr } from '../report/terminal.ts';
+import { drawLora } from '../schedule/lora.ts';
 import type { ServerFound } from '../transport/server.ts';
+import { arrivalsOf } from './run-arrivals.ts';
 import { carryLoad } from './run-load.ts';
 import { bannerLine, noticeLines } from './run-notices.ts';
 import { type Outputs, openOutputs } from './run-outputs.ts';
+import { checkReady } from './run-ready.ts';
 import { endReport } from './run-report.ts';
 import { meetServer } from './run-server.ts';
 import { workOf } from './run-target.ts';
@@ -55,7 +58,16 @@ async function measure(
 ): Promise<ExitCode> {
   const samplesSha256 = await outputs.saveSamples(taken.samples);
   for (const line of noticeLines(options, server, taken)) printErr(`tabby-load: ${line}`);
-  const work = workOf(options, server, taken.samples, []);
+  // As in vLLM: LoRA names are drawn first, then the arrivals.
+  const models = drawLora(
+    taken.pyRandom,
+    options.loraModules ?? [],
+    options.loraAssignment as 'random' | 'round-robin',
+    taken.samples.length,
+  );
+  const arrivals = arrivalsOf(options, taken);
+  const work = workOf(options, server, taken.samples, { delaysS: arrivals.delaysS, models });
+  await checkReady(options, server, taken.samples);
   await runWarmUps(options, server, taken.samples);
   const aggregate = new RunAggregate({
     maxExactValues: options.maxExactValues,

@@ -1,6 +1,8 @@
 /** The samples of a run, and the tokenizer that counted them. */
 import type { CountTokens } from '../aggregate/collect.ts';
 import { loadSamples } from '../dataset/load.ts';
+import type { NumpyRandom } from '../dataset/numpy-random.ts';
+import type { PythonRandom } from '../dataset/python-random.ts';
 import type { SampleRequest } from '../dataset/sample.ts';
 import { openTokenizer } from '../dataset/tokenizer-open.ts';
 import type { RunOptions } from '../options/table.ts';
@@ -15,6 +17,9 @@ export interface TakenSamples {
   readonly samples: readonly SampleRequest[];
   readonly notes: readonly string[];
   readonly tokenizerId: string | null;
+  /** Python's and numpy's global generators as the data set has left them: LoRA names and arrivals come from them. */
+  readonly pyRandom: PythonRandom;
+  readonly npRandom: NumpyRandom;
   /** Counts tokens without special ones, where the server tells no usage; absent without a tokenizer. */
   readonly countTokens: CountTokens | undefined;
   close(): Promise<void>;
@@ -24,11 +29,16 @@ export interface TakenSamples {
 export async function takeSamples(options: RunOptions, server: ServerFound): Promise<TakenSamples> {
   const tokenizer = await openTokenizer(await tokenizerSpecOf(options, server));
   try {
-    const { name, samples, notes } = await loadSamples(dataSetRequestOf(options, server), tokenizer);
+    const { name, samples, notes, pyRandom, npRandom } = await loadSamples(
+      dataSetRequestOf(options, server),
+      tokenizer,
+    );
     return {
       name,
       samples,
       notes,
+      pyRandom,
+      npRandom,
       tokenizerId: tokenizer?.id ?? null,
       countTokens: tokenizer === null ? undefined : countTokensBy(tokenizer),
       close: async () => tokenizer?.close(),

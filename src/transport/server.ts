@@ -29,8 +29,10 @@ export interface FindServer {
   readonly headers: Readonly<Record<string, string>>;
   /** `--server`: which kind to take it for, or find out. */
   readonly kind: ServerKind | 'auto';
-  /** The user named a model; other servers than TabbyAPI need not be asked then. */
+  /** The user named a model: what the server lists is only asked for its kind. */
   readonly hasModel: boolean;
+  /** Ask for the list even so. vLLM's client does not. */
+  readonly asksKind: boolean;
   /** How long to wait until it answers and has a model loaded, ms; Infinity = for ever. */
   readonly readyMs: number;
   readonly isInsecure: boolean;
@@ -87,8 +89,8 @@ async function tryOnce(find: FindServer): Promise<Step> {
 
 /** Other servers: the first model of `/v1/models`, unless the user named one. */
 async function listedModel(find: FindServer, kind: ServerKind | 'auto'): Promise<Step> {
-  if (kind !== 'auto' && find.hasModel) {
-    return { found: { kind: kind === 'tabbyapi' ? 'openai' : kind, model: null, modelRoot: null, parameters: {} } };
+  if (find.hasModel && (kind !== 'auto' || !find.asksKind)) {
+    return { found: { kind: kind === 'vllm' ? 'vllm' : 'openai', model: null, modelRoot: null, parameters: {} } };
   }
   const answer = await ask(find, '/v1/models');
   if (answer instanceof AppError) return { error: answer };
