@@ -6,7 +6,7 @@ import { startMock } from '../mock/server.ts';
 import type { MockStatsSnapshot } from '../mock/stats.ts';
 import { warmUp } from '../mock/warmup.ts';
 import type { MockOptions } from '../options/table.ts';
-import { printErr, printErrSync, printOut } from '../report/terminal.ts';
+import { printable, printErr, printErrSync, printOut } from '../report/terminal.ts';
 
 /** The last line, JSON: what was served, how late the server itself was, and what a frame cost it. */
 export function closingLine(stats: MockStatsSnapshot): string {
@@ -70,7 +70,7 @@ export function serverOptions(options: MockOptions): ServerOptions {
 /** Runs a server until SIGINT or SIGTERM; then one line of JSON on stderr and exit code 0. */
 export async function runMock(options: Partial<ServerOptions>): Promise<ExitCode> {
   if (options.precise === true) await warmUp();
-  const server = await startMock(options, { log: printErr });
+  const server = await startMock(options, { log: (line) => printErr(printable(line)) });
   // Listened for before the address is told: whoever reads it may end us at once.
   const told = new Promise<void>((resolve) => {
     process.once('SIGINT', resolve);

@@ -59,7 +59,7 @@ function requestId(context: MockContext, exchange: Exchange): string {
 function cachedTokens(context: MockContext, generation: Generation): number {
   const { options, stats } = context;
   if (!options.trackIds && !options.usageDetails) return 0;
-  const hash = createHash('sha1').update(generation.promptText).digest('base64');
+  const hash = createHash('sha1').update(generation.promptTexts.join('\u0000')).digest('base64');
   const repeated = stats.seenPrompt(hash);
   const prompt = generation.promptTokens[0] as number;
   return repeated && options.usageDetails ? Math.floor((prompt - 1) / 256) * 256 : 0;

@@ -33,8 +33,8 @@ export interface Generation {
   readonly promptMarks: readonly Marks[];
   /** A null that breaks the generation in its own way: its own stream, or the whole engine. */
   readonly poison: 'none' | 'own' | 'engine';
-  /** All text of the prompt, to tell repeated ones. */
-  readonly promptText: string;
+  /** Texts of the prompt, to tell repeated ones. */
+  readonly promptTexts: readonly string[];
 }
 
 /** Fields whose null is passed on to the backend, where it raises. */
@@ -175,7 +175,7 @@ export function readGeneration(
       marks,
       promptMarks: kind === 'chat' ? [marks] : texts.map((text) => marksOf([text])),
       poison: options.style === 'tabbyapi' ? poisonOf(body) : 'none',
-      promptText: texts.join('\n'),
+      promptTexts: texts,
     },
   };
 }

@@ -205,3 +205,76 @@ describe('recordings that need more than one request', () => {
     expect(ours.ended).toBe('complete');
   });
 });
+
+describe('times in usage', () => {
+  const recordedTimes = [
+    'chat_basic',
+    'chat_max_tokens_16',
+    'chat_min_tokens_on',
+    'chat_n2',
+    'chat_burst_merged',
+    'chat_tools',
+    'chat_reasoning',
+    'compl_n3_quirk',
+    'compl_prompt_list',
+  ];
+
+  it('are those recorded, where the times of the engine are the same', async () => {
+    const times = (response: RawResponse) =>
+      [...(response.body.match(/"(?:prompt|completion)_time": [\d.]+/g) ?? [])].map((text) =>
+        Number(text.split(' ')[1]),
+      );
+    await Promise.all(
+      recordedTimes.map(async (name) => {
+        const scenario = scenarios.find((one) => one.name === name) as Scenario;
+        const words = scenario.server_options;
+        const value = (flag: string) => Number(words[words.indexOf(flag) + 1]);
+        const port = await start({ ...optionsOf(words), ttftMs: value('--ttft-ms'), itlMs: value('--itl-ms') });
+        const ours = times(await exchange(port, scenario.request));
+        const theirs = times(recorded(name));
+        expect(ours).toHaveLength(2);
+        // Theirs were measured, with a real event loop's delays: a step at most.
+        for (const [i, time] of ours.entries()) {
+          expect(Math.abs(time - (theirs[i] as number)), name).toBeLessThanOrEqual(0.0151);
+        }
+      }),
+    );
+  });
+
+  it('leave the rate of generation to the token rate, however tokens are merged into frames', async () => {
+    // 40 tokens every 10 ms: 390 ms from the first to the last; with 4 to a frame the first frame holds 4: 360 ms for 36 tokens.
+    for (const [mark, expected] of [
+      ['', 0.39],
+      [',merge=4', 0.36],
+      [',burst=4', 0.09],
+    ] as const) {
+      const port = await start({ ...BASE, itlMs: 10 });
+      const body = {
+        messages: [{ role: 'user', content: `[[tokens=99${mark}]]` }],
+        max_tokens: 41,
+        stream_options: { include_usage: true },
+      };
+      expect(JSON.parse((await exchange(port, { body })).body)).toMatchObject({
+        usage: { completion_tokens: 40, completion_time: expected },
+      });
+    }
+  });
+
+  it('spread by the jitter that was asked for, the same in each run', async () => {
+    const times = async (seed: number) => {
+      const port = await start({ ...BASE, ttftMs: 40, itlMs: 3, jitter: 0.5, seed });
+      const body = {
+        messages: [{ role: 'user', content: '[[tokens=30]]' }],
+        max_tokens: 64,
+        stream_options: { include_usage: true },
+      };
+      const { usage } = JSON.parse((await exchange(port, { body })).body);
+      return [usage.prompt_time, usage.completion_time];
+    };
+    const [first, again, other] = await Promise.all([times(1), times(1), times(2)]);
+    expect(again).toEqual(first);
+    expect(other).not.toEqual(first);
+    expect(first?.[0]).toBeGreaterThanOrEqual(0.02);
+    expect(first?.[0]).toBeLessThanOrEqual(0.06);
+  });
+});
