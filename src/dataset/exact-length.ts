@@ -32,3 +32,12 @@ export function fitToLength(
     current = encoded.length > length ? encoded.slice(0, length) : [...encoded, ...drawIds(length - encoded.length)];
   }
 }
+
+/** What to say when prompts did not come out at the asked length; `excess` is the sum over all prompts. */
+export function lengthNotes(excess: number): readonly string[] {
+  if (excess === 0) return [];
+  return [
+    `over all prompts ${Math.abs(excess)} tokens ${excess > 0 ? 'more' : 'fewer'} than asked for: ` +
+      'some texts have no encoding of the exact length',
+  ];
+}

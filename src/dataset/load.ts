@@ -1,19 +1,23 @@
 /** From a request for samples to the samples: finds the data set, checks what all data sets need, and samples. */
 import { AppError, usageError } from '../errors.ts';
+import { burstGpt } from './burstgpt.ts';
+import { customPrompts } from './custom.ts';
 import type { DataSet, DataSetName, DataSetRequest } from './data-set.ts';
 import { detectDataSet, detectFormat } from './detect.ts';
 import { openInput } from './input-file.ts';
 import { NumpyRandom } from './numpy-random.ts';
+import { prefixRepetition } from './prefix-repetition.ts';
 import { PythonRandom } from './python-random.ts';
 import { randomPrompts } from './random.ts';
 import type { SampleRequest } from './sample.ts';
 import { shareGpt } from './sharegpt.ts';
+import { sonnet } from './sonnet.ts';
 import { specBench } from './spec-bench.ts';
 import type { TokenCounter } from './tokenizer.ts';
 
 /** The data sets that are built. A new one is one line here. */
 const DATA_SETS: ReadonlyMap<DataSetName, DataSet> = new Map(
-  [shareGpt, specBench, randomPrompts].map((set) => [set.name, set]),
+  [shareGpt, specBench, randomPrompts, customPrompts, sonnet, prefixRepetition, burstGpt].map((set) => [set.name, set]),
 );
 
 /** The samples of a run. */
@@ -54,7 +58,7 @@ async function findDataSet(request: DataSetRequest): Promise<DataSet> {
       request.name === 'auto'
         ? `${request.path} looks like a ${name} data set, which is not supported yet`
         : `the data set ${name} is not supported yet`,
-      `Supported are ${[...DATA_SETS.keys()].join(' and ')}.`,
+      `Supported are ${[...DATA_SETS.keys()].join(', ')}.`,
     );
   }
   if (set.needsFile && request.path === null) {

@@ -4,7 +4,7 @@
  */
 import { usageError } from '../errors.ts';
 import type { DataSet, DataSetRequest, SampledSet } from './data-set.ts';
-import { type FittedPrompt, fitToLength } from './exact-length.ts';
+import { type FittedPrompt, fitToLength, lengthNotes } from './exact-length.ts';
 import { needLocalTokenizer } from './needs.ts';
 import { NumpyGenerator } from './numpy-generator.ts';
 import type { SampleRequest } from './sample.ts';
@@ -127,13 +127,4 @@ function inBatches(samples: readonly SampleRequest[], request: DataSetRequest): 
       requestId: `${request.requestIdPrefix}${i}`,
     };
   });
-}
-
-/** What to say when prompts did not come out at the asked length; `excess` is the sum over all prompts. */
-export function lengthNotes(excess: number): readonly string[] {
-  if (excess === 0) return [];
-  return [
-    `over all prompts ${Math.abs(excess)} tokens ${excess > 0 ? 'more' : 'fewer'} than asked for: ` +
-      'some texts have no encoding of the exact length',
-  ];
 }

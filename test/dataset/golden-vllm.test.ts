@@ -22,7 +22,7 @@ interface GoldenCase {
   readonly error?: { readonly type: string; readonly message: string };
 }
 
-const NAMES = /^(random)\//;
+const NAMES = /^(random|custom|sonnet|prefix_repetition|burstgpt)\//;
 const cases = goldenCases<GoldenCase>('datasets').filter((c) => NAMES.test(c.name));
 
 /** What the options of the recorded command line ask for; `--output-len` is not among them. */
@@ -80,7 +80,7 @@ describe('vectors recorded from vLLM 0.30.0', () => {
   afterAll(() => Promise.all([...tokenizers.values()].map((tokenizer) => tokenizer.close())));
 
   it('are there', () => {
-    expect(cases.length).toBeGreaterThanOrEqual(15);
+    expect(cases.length).toBeGreaterThanOrEqual(37);
   });
 
   it.each(cases.filter((c) => c.error === undefined))('$name', async (c) => {

@@ -61,12 +61,12 @@ describe('loadSamples', () => {
   });
 
   it.each([
-    ['{"prompt": "a"}', {}, /data looks like a custom data set, which is not supported yet$/],
+    ['{"image_files": ["a.png"]}', {}, /data looks like a custom_image data set, which is not supported yet$/],
     ['hello', {}, /data is of no known data set format: it is text that begins "hello"$/],
     [SPEC_BENCH, { name: 'sharegpt' }, /data is not a sharegpt file: it looks like spec_bench$/],
     [SHAREGPT, { name: 'spec_bench' }, /data is not a spec_bench file: it looks like sharegpt$/],
     [SHAREGPT.slice(0, -1), { name: 'sharegpt' }, /data is cut off/],
-    [SHAREGPT, { name: 'sonnet' }, /^the data set sonnet is not supported yet$/],
+    [SHAREGPT, { name: 'random-mm' }, /^the data set random-mm is not supported yet$/],
     [SHAREGPT, { path: null }, /^no data set was given$/],
     [SHAREGPT, { path: null, name: 'sharegpt' }, /^the data set sharegpt needs a file$/],
     [SHAREGPT, { seed: -1 }, /^--seed -1 is not a whole number from 0 to 4294967295$/],
