@@ -134,7 +134,7 @@ function poisoned(
       context.engine.failAll(null);
     }
     if (answer instanceof StreamAnswer) {
-      answer.event(abortedEvent(generation.kind));
+      answer.stream.event(abortedEvent(generation.kind));
       answer.end();
     } else {
       answer.abort();

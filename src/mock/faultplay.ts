@@ -19,9 +19,8 @@ export function strikeMid(answer: StreamAnswer): void {
       context.engine.failAll(null);
       return;
     case 'truncated': {
-      const { lineEnd } = context;
-      const whole = answer.chunk(`data: ${answer.text({ index: 0, content: ' torn' })}${lineEnd}${lineEnd}`);
-      answer.raw(whole.subarray(0, Math.floor(whole.length * 0.6)));
+      const whole = answer.stream.framed(answer.stream.text({ index: 0, content: ' torn' }));
+      answer.stream.raw(whole.subarray(0, Math.floor(whole.length * 0.6)));
       answer.drop('fin');
       return;
     }
@@ -38,7 +37,7 @@ export function strikeMid(answer: StreamAnswer): void {
       answer.drop('hang');
       return;
     case 'bad-chunk':
-      answer.raw(Buffer.from('not hex\r\ndata: x\r\n'));
+      answer.stream.raw(Buffer.from('not hex\r\ndata: x\r\n'));
       answer.drop('fin');
       return;
     default:

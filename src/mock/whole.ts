@@ -5,7 +5,7 @@ import { abortedAnswer, contextAnswer, jsonAnswer } from './bodies.ts';
 import type { Exchange } from './connection.ts';
 import { type MockContext, noteFailure } from './context.ts';
 import type { FaultKind } from './faults.ts';
-import { figuresOf, finishReason, toolCallList } from './figures.ts';
+import { finishReason, toolCallList, usageOf } from './figures.ts';
 import { randomHex } from './ids.ts';
 import type { Job, JobListener } from './job.ts';
 import type { ChoicePlan } from './plan.ts';
@@ -13,7 +13,6 @@ import type { PyJson } from './pyjson.ts';
 import type { Generation } from './request.ts';
 import { answerBytes, resetLater, respond } from './respond.ts';
 import type { TruthTrack } from './truth.ts';
-import { openaiUsage, tabbyUsage } from './usage.ts';
 import { chatLogprobs, completionLogprobs } from './voice.ts';
 
 interface Gathered {
@@ -154,7 +153,7 @@ export class WholeAnswer implements JobListener {
     const object = this.generation.kind === 'chat' ? 'chat.completion' : 'text_completion';
     if (options.style === 'openai') {
       const choices = this.choices.map((choice, index) => this.openaiChoice(choice, index));
-      const usage = openaiUsage(this.over.map(figuresOf), options.usageDetails);
+      const usage = usageOf(this.context, this.over);
       return { id: this.id, object, created, model: options.model, choices, usage };
     }
     const choices = this.choices.map((choice, index) => this.tabbyChoice(choice, index));
@@ -162,13 +161,8 @@ export class WholeAnswer implements JobListener {
   }
 
   private usage(): PyJson {
-    if (!this.generation.includeUsage || this.victims > 0 || this.over.length === 0) return null;
-    const figures = this.over.map(figuresOf);
-    this.context.stats.usage(
-      figures[0]?.promptTokens ?? 0,
-      figures.reduce((sum, one) => sum + one.completionTokens, 0),
-    );
-    return tabbyUsage(figures, this.context.options.usageDetails);
+    const told = this.generation.includeUsage && this.victims === 0 && this.over.length > 0;
+    return told ? usageOf(this.context, this.over) : null;
   }
 
   private tabbyChoice(choice: ChoicePlan, index: number): PyJson {
