@@ -13,11 +13,15 @@ import type { SampleRequest } from './sample.ts';
 import { shareGpt } from './sharegpt.ts';
 import { sonnet } from './sonnet.ts';
 import { specBench } from './spec-bench.ts';
+import { speedBench } from './speed-bench.ts';
+import { timedTrace } from './timed-trace.ts';
 import type { TokenCounter } from './tokenizer.ts';
 
 /** The data sets that are built. A new one is one line here. */
 const DATA_SETS: ReadonlyMap<DataSetName, DataSet> = new Map(
-  [shareGpt, specBench, randomPrompts, customPrompts, sonnet, prefixRepetition, burstGpt].map((set) => [set.name, set]),
+  [shareGpt, specBench, randomPrompts, customPrompts, sonnet, prefixRepetition, burstGpt, speedBench, timedTrace].map(
+    (set) => [set.name, set],
+  ),
 );
 
 /** The samples of a run. */

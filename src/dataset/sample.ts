@@ -5,9 +5,10 @@ export interface ChatMessage {
 }
 
 /**
- * A prompt: text; a list of texts (batched random prompts); or ready-made messages (`--enable-multimodal-chat`, conversations).
+ * A prompt: text; a list of texts (batched random prompts); token ids (traces); or ready-made messages (`--enable-multimodal-chat`,
+ * conversations).
  */
-export type Prompt = string | readonly string[] | readonly ChatMessage[];
+export type Prompt = string | readonly string[] | readonly number[] | readonly ChatMessage[];
 
 /** One request to be sent, as a data set yields it. vLLM's `SampleRequest`. */
 export interface SampleRequest {

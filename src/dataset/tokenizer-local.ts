@@ -55,6 +55,7 @@ export async function openLocalTokenizer(folder: string, id: string, option = '-
       tokenizer.encode(text, { add_special_tokens: addSpecialTokens }).ids.flatMap((tokenId) => tokenId ?? []),
     decode: decoderOf(tokenizer, files.tokenizer),
     vocabSize: vocabSizeOf(files.tokenizer),
+    addedIds: files.tokenizer.added_tokens.map((token) => token.id),
     specialIds: specialIdsOf(tokenizer, named, files.config),
     specialTokensAdded: added,
     applyChatTemplate: (messages, options) => render?.(messages, options) ?? null,

@@ -22,6 +22,8 @@ export interface LocalTokenizer extends TokenCounter {
   decode(ids: readonly number[], skipSpecialTokens?: boolean): string;
   /** Size of the vocabulary without added tokens (Python's `vocab_size`). */
   readonly vocabSize: number;
+  /** Ids of the tokens added to the vocabulary, special or not; some may lie within it. */
+  readonly addedIds: readonly number[];
   /** Ids of all special tokens (Python's `all_special_ids`). */
   readonly specialIds: readonly number[];
   /** Number of special tokens that `encode` adds to a single text (Python's `num_special_tokens_to_add()`). */

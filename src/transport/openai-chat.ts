@@ -31,6 +31,6 @@ function messagesOf(prompt: Prompt): PyJson {
   return [{ role: 'user', content: prompt.map((text) => ({ type: 'text', text })) }];
 }
 
-function isMessages(prompt: readonly string[] | readonly ChatMessage[]): prompt is readonly ChatMessage[] {
+function isMessages(prompt: Exclude<Prompt, string>): prompt is readonly ChatMessage[] {
   return prompt.every((part) => typeof part === 'object');
 }

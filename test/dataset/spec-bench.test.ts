@@ -95,6 +95,7 @@ describe('Spec-Bench', () => {
       decode: () => '',
       vocabSize: 0,
       specialIds: [],
+      addedIds: [],
       specialTokensAdded: 0,
       applyChatTemplate: (messages: readonly { role: string; content: string }[], options: object) =>
         `<${messages[0]?.role}> ${messages[0]?.content} ${JSON.stringify(options)}`,
