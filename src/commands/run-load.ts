@@ -6,13 +6,14 @@ import { optionsForRecord } from '../options/redact.ts';
 import type { RunOptions } from '../options/table.ts';
 import { wallClock } from '../record/clock.ts';
 import { decodeRequests } from '../record/codec.ts';
-import type { SharedWork, WorkerHealth } from '../record/messages.ts';
+import type { SharedWork } from '../record/messages.ts';
 import { RECORD_SCHEMA, type RecordEnd, type RecordHeader } from '../record/record.ts';
 import { LiveView } from '../report/live.ts';
 import { printErr } from '../report/terminal.ts';
 import { type LoadResult, LoadRun } from '../transport/coordinator.ts';
 import { openFilesLimit } from '../transport/open-files.ts';
 import type { ServerFound } from '../transport/server.ts';
+import { healthBlock, RunCpu } from './client-health.ts';
 import type { Outputs } from './run-outputs.ts';
 import { targetOf, timeoutsOf } from './run-target.ts';
 import { VERSION } from './version.ts';
@@ -49,13 +50,14 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
   const header = headerOf(input);
   outputs.records?.header(header);
   const seen = new SoFar();
+  const canGrow = options.maxConcurrency === null && Number.isFinite(options.requestRate);
   const run = new LoadRun({
     target: targetOf(options, server),
     timeouts: timeoutsOf(options),
     work,
     slots,
-    canGrow: options.maxConcurrency === null && Number.isFinite(options.requestRate),
-    workers: chooseWorkers(options.workers, slots),
+    canGrow,
+    workers: workersOf(options, work, slots, canGrow),
     onRecords(bytes) {
       outputs.records?.appendEncoded(bytes);
       for (const record of decodeRequests(bytes)) {
@@ -71,8 +73,15 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
     ...seen.medians,
   }));
   try {
-    const result = await run.run(() => interrupt.startDuration());
-    const end = endOf(result, interrupt, work.count, aggregate);
+    const cpu = new RunCpu();
+    const result = await run.run(() => {
+      cpu.begin();
+      interrupt.startDuration();
+    });
+    const end = {
+      ...endOf(result, interrupt, work.count, aggregate),
+      client_health: healthBlock(result, cpu.used(), hasPlan(work) ? null : slots),
+    };
     await outputs.records?.end(end);
     const histograms = new HistogramSet();
     for (const bytes of result.histograms) histograms.addEncoded(bytes);
@@ -88,6 +97,20 @@ function slotsOf(options: RunOptions, count: number): number {
   if (options.maxConcurrency !== null) return Math.max(1, Math.min(options.maxConcurrency, count));
   // At a finite rate slots are added as they are needed.
   return Number.isFinite(options.requestRate) ? Math.min(count, 32) : Math.max(1, count);
+}
+
+function workersOf(options: RunOptions, work: SharedWork, slots: number, canGrow: boolean): number {
+  // Prompt and output tokens, in turns.
+  const lengths = new Float64Array(work.lengths);
+  let outputTokens = 0;
+  for (let i = 1; i < lengths.length; i += 2) outputTokens += (lengths[i] as number) / work.count;
+  const { workers: asked, requestRate } = options;
+  return chooseWorkers({ asked, slots, canGrow, requestRate, requests: work.count, outputTokens });
+}
+
+/** Do requests have times at which they are due? Otherwise each starts as soon as a slot is free. */
+function hasPlan(work: SharedWork): boolean {
+  return new Float64Array(work.plannedMs).some((ms) => ms > 0);
 }
 
 function checkOpenFiles(options: RunOptions, slots: number): void {
@@ -135,34 +158,6 @@ function endOf(result: LoadResult, interrupt: Interrupt, planned: number, aggreg
     planned,
     recorded: aggregate.completed + aggregate.failed,
     ...(result.lostWorkers.length > 0 ? { lost_workers: result.lostWorkers } : {}),
-    client_health: healthBlock(result),
-  };
-}
-
-/** The health block of the result: one entry per worker, snake case, times in ms. */
-function healthBlock(result: LoadResult): Record<string, unknown> {
-  return {
-    max_in_flight: result.maxInFlight,
-    workers: result.health.map(workerBlock),
-  };
-}
-
-function workerBlock(health: WorkerHealth): Record<string, unknown> {
-  return {
-    worker: health.worker,
-    slots: health.slots,
-    requests: health.requests,
-    token_frames: health.tokenFrames,
-    merged_frames: health.mergedFrames,
-    reads: health.reads,
-    connections_opened: health.connectionsOpened,
-    connect_ms: health.connectMs,
-    stale_reconnects: health.staleReconnects,
-    loop_delay_ms: health.loopDelayMs,
-    utilisation: health.utilisation,
-    gc_ms: health.gcMs,
-    send_lateness_ms: health.sendLatenessMs,
-    cpu_ms: health.cpuMs,
   };
 }
 

@@ -6,7 +6,7 @@
  * clock behind Python's `perf_counter`, so that `start_time` looks as in vLLM's results and can be compared between
  * processes of one machine.
  */
-import { type EventLoopUtilization, monitorEventLoopDelay, PerformanceObserver, performance } from 'node:perf_hooks';
+import { type EventLoopUtilization, PerformanceObserver, performance } from 'node:perf_hooks';
 
 /** Milliseconds on the run's monotonic clock, the same in all threads of this process. */
 export function nowMs(): number {
@@ -47,27 +47,6 @@ export function wallClock(): Date {
 export function cpuTimeUs(): { userUs: number; systemUs: number; totalUs: number } {
   const { user, system } = process.cpuUsage();
   return { userUs: user, systemUs: system, totalUs: user + system };
-}
-
-/** The event loop's delay as Node's own histogram samples it every `resolutionMs`; figures in ms above that period. */
-export interface LoopDelayMonitor {
-  /** Ends the sampling and yields what was seen. */
-  stop(): { readonly mean: number; readonly p99: number; readonly max: number };
-}
-
-/** Starts to sample how late the event loop of this thread runs its timers. */
-export function monitorLoopDelay(resolutionMs: number): LoopDelayMonitor {
-  const histogram = monitorEventLoopDelay({ resolution: resolutionMs });
-  histogram.enable();
-  // The histogram holds the whole period between two samples; the delay is what exceeds the resolution.
-  const delay = (ns: number) => (Number.isFinite(ns) ? Math.max(0, ns / 1e6 - resolutionMs) : 0);
-  return {
-    stop() {
-      histogram.disable();
-      if (histogram.count === 0) return { mean: 0, p99: 0, max: 0 };
-      return { mean: delay(histogram.mean), p99: delay(histogram.percentile(99)), max: delay(histogram.max) };
-    },
-  };
 }
 
 /** Share of time this thread's event loop was busy since `since` (or since it started), 0..1, and the mark for the next call. */

@@ -115,9 +115,22 @@ export interface WorkerHealth {
   readonly reads: number;
   readonly connectionsOpened: number;
   readonly connectMs: { readonly count: number; readonly mean: number; readonly max: number };
+  /** Those of them that a request had to wait for, after the clock had started. */
+  readonly connectInRunMs: { readonly count: number; readonly mean: number; readonly max: number };
   readonly staleReconnects: number;
-  /** How long the event loop made a due callback wait. */
-  readonly loopDelayMs: { readonly mean: number; readonly p99: number; readonly max: number };
+  /**
+   * How long something that becomes due at a random moment waits for the event loop: probes at equal distances, those that fell
+   * into a block included. `maxAtMs`: when the longest delay ended, after the start; `maxCpu`: CPU time of the process in it, as a share;
+   * `blocks`: delays of 50 ms and more.
+   */
+  readonly loopDelayMs: {
+    readonly mean: number;
+    readonly p99: number;
+    readonly max: number;
+    readonly maxAtMs: number;
+    readonly maxCpu: number;
+    readonly blocks: number;
+  };
   /** Share of time the loop was busy, 0..1. */
   readonly utilisation: number;
   readonly gcMs: { readonly count: number; readonly total: number; readonly max: number };
@@ -128,7 +141,7 @@ export interface WorkerHealth {
     readonly p99: number;
     readonly max: number;
   };
-  /** CPU time of the thread where Node tells it (24 and newer). */
+  /** CPU time of the thread in the run, where Node tells it (24 and newer). */
   readonly cpuMs: number | null;
 }
 

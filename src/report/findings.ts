@@ -1,4 +1,5 @@
 /** What a run must be warned about, as data. */
+import { type ClientVerdict, judgeClient } from '../aggregate/quality.ts';
 import type { RunSummary } from '../aggregate/summary.ts';
 import { LATENCY_METRICS } from '../metrics.ts';
 import type { RecordEnd } from '../record/record.ts';
@@ -10,28 +11,44 @@ import type { Warning } from './warnings.ts';
 /** Share of frames that arrived with another one from which a reader should know. */
 const MANY_SHARED = 0.25;
 
+/** Was the client the limit? Null when the end says nothing of its health. */
+export function clientVerdict(summary: RunSummary, end: RecordEnd): ClientVerdict | null {
+  const { completed, failed, durationS, metrics } = summary;
+  return judgeClient(end['client_health'], end['lost_workers'], {
+    durationS,
+    completed,
+    failed,
+    interrupted: end.interrupted,
+    ttft: { medianMs: metrics.ttft.medianMs, p99Ms: metrics.ttft.percentilesMs.get(99) ?? 0 },
+    gaps: { medianMs: metrics.itl.medianMs, p99Ms: metrics.itl.percentilesMs.get(99) ?? 0 },
+  });
+}
+
 /**
  * Warnings that follow from the figures and the settings.
+ * @param verdict on the client, null when nothing is known of it
  * @param before warnings that are known already, of the record files
  */
 export function findings(
   summary: RunSummary,
   settings: ReportSettings,
   end: RecordEnd,
+  verdict: ClientVerdict | null,
   before: readonly Warning[] = [],
 ): Warning[] {
   // A killed run is said once, with its file.
   const isSaid = before.some(({ code }) => code === 'record_no_end');
   return [
     ...before,
-    ...runFindings(summary, isSaid ? { ...end, interrupted: false } : end),
+    ...runFindings(summary, isSaid ? { ...end, interrupted: false } : end, verdict),
+    ...(verdict?.findings ?? []),
     ...metricFindings(settings),
     ...countFindings(summary, settings),
     ...(Array.isArray(end['warnings']) ? end['warnings'].filter(isWarning) : []),
   ];
 }
 
-function runFindings(summary: RunSummary, end: RecordEnd): Warning[] {
+function runFindings(summary: RunSummary, end: RecordEnd, verdict: ClientVerdict | null): Warning[] {
   const recorded = summary.completed + summary.failed;
   const out: Warning[] = [];
   if (recorded === 0) out.push({ code: 'no_requests', facts: {} });
@@ -46,7 +63,8 @@ function runFindings(summary: RunSummary, end: RecordEnd): Warning[] {
   }
   const { mergedFrames, tokenFrames } = summary.frames;
   if (tokenFrames > 0 && mergedFrames / tokenFrames >= MANY_SHARED) {
-    out.push({ code: 'frames_share_reads', facts: { share: mergedFrames / tokenFrames } });
+    const facts = { share: mergedFrames / tokenFrames, ...(verdict === null ? {} : { client_late: verdict.wasLimit }) };
+    out.push({ code: 'frames_share_reads', facts });
   }
   const hdr = histogramMetrics(summary);
   if (hdr.length > 0) out.push({ code: 'percentiles_from_histograms', facts: { metrics: hdr } });

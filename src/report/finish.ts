@@ -5,7 +5,7 @@
 import type { CountTokens, RunAggregate } from '../aggregate/collect.ts';
 import { diffusionStats, specDecodeStats } from '../aggregate/server-counters.ts';
 import type { RecordEnd, RecordHeader } from '../record/record.ts';
-import { findings } from './findings.ts';
+import { clientVerdict, findings } from './findings.ts';
 import { lengthFindings } from './lengths.ts';
 import { ownBlock } from './own-block.ts';
 import { ownLines } from './own-lines.ts';
@@ -79,14 +79,18 @@ export async function finishReport(input: FinishInput): Promise<FinishedReport> 
     exactLength: settings.exactLength,
     forced: header.options['force_length'] === true,
   });
-  const warnings = findings(summary, settings, end, input.warnings);
+  const verdict = clientVerdict(summary, end);
+  const warnings = findings(summary, settings, end, verdict, input.warnings);
   const result = vllmResult(parts);
   // Whatever --metadata put there: the key is ours, and it stands last.
   result.delete('tabby_load');
-  result.set('tabby_load', ownBlock({ summary, header, end, lengths, warnings, sources: input.sources ?? [] }));
+  result.set(
+    'tabby_load',
+    ownBlock({ summary, header, end, lengths, warnings, verdict, sources: input.sources ?? [] }),
+  );
   return {
     result,
-    consoleLines: [...vllmTable(parts), ...ownLines({ summary, settings, header, lengths })],
+    consoleLines: [...vllmTable(parts), ...ownLines({ summary, settings, header, lengths, verdict })],
     warningLines: warnings.map((warning) => `tabby-load: warning: ${printable(warningText(warning))}`),
     warnings,
     settings,

@@ -2,6 +2,7 @@
  * The key `tabby_load` of the result JSON: everything that vLLM does not report. Snake case, times in ms, absent rather than null where a
  * run has nothing to say. A reader goes by `schema`; the number grows when a reader of the old form would go wrong.
  */
+import type { ClientVerdict } from '../aggregate/quality.ts';
 import type { PercentileSource, RunSummary, SeriesSummary } from '../aggregate/summary.ts';
 import { STANDARD_PERCENTILES } from '../aggregate/summary.ts';
 import { LATENCY_METRICS } from '../metrics.ts';
@@ -21,6 +22,8 @@ export interface OwnParts {
   readonly end: RecordEnd;
   readonly lengths: LengthFindings;
   readonly warnings: readonly Warning[];
+  /** Null when nothing is known of the client's health. */
+  readonly verdict: ClientVerdict | null;
   /** Told apart only when there are several files. */
   readonly sources: readonly Readonly<Record<string, unknown>>[];
 }
@@ -62,6 +65,8 @@ export function ownBlock(parts: OwnParts): Block {
     accepted_draft_tokens: acceptedBlock(summary),
     categories: nonEmpty(categoriesBlock(summary)),
     connections: connectionsBlock(summary),
+    client_was_limit: parts.verdict?.wasLimit,
+    client_limit_reasons: parts.verdict?.wasLimit === true ? parts.verdict.reasons.map(({ code }) => code) : undefined,
     client_health: end['client_health'],
     sources: parts.sources.length > 1 ? parts.sources : undefined,
     server: header.server,

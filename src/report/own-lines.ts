@@ -1,13 +1,14 @@
 /**
  * The lines of ours below vLLM's table: only those that say something about this run. Text from the server is made printable.
  */
+import type { ClientVerdict } from '../aggregate/quality.ts';
 import type { RunSummary, SeriesSummary } from '../aggregate/summary.ts';
 import type { RecordHeader } from '../record/record.ts';
 import type { LengthFindings } from './lengths.ts';
 import type { ReportSettings } from './settings.ts';
 import { printable } from './terminal.ts';
 import { perSecond } from './vllm-result.ts';
-import { warningText } from './warnings.ts';
+import { verdictLine, warningText } from './warnings.ts';
 
 /** What the lines are made from. */
 export interface OwnLineParts {
@@ -15,6 +16,8 @@ export interface OwnLineParts {
   readonly settings: ReportSettings;
   readonly header: RecordHeader;
   readonly lengths: LengthFindings;
+  /** Null when nothing is known of the client's health. */
+  readonly verdict: ClientVerdict | null;
 }
 
 const PREFIX = 'tabby-load: ';
@@ -30,7 +33,7 @@ const WIDTH = 110;
 
 /** All lines. */
 export function ownLines(parts: OwnLineParts): string[] {
-  return [
+  const remarks = [
     ...errorLines(parts.summary),
     ...timeLines(parts),
     ...reasoningLines(parts.summary),
@@ -41,6 +44,8 @@ export function ownLines(parts: OwnLineParts): string[] {
     ...connectionLines(parts.summary),
     ...categoryLines(parts),
   ].flatMap(laidOut);
+  // One line whatever its length, at the end: scripts look for it.
+  return [...remarks, ...(parts.verdict === null ? [] : [PREFIX + verdictLine(parts.verdict)])];
 }
 
 /** A remark with the prefix, or a line that belongs to one, indented; sentences broken at words. */

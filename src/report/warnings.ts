@@ -1,4 +1,5 @@
 /** The closed list of warnings and remarks: what each says, in one place. Everywhere else they are data. */
+import type { ClientVerdict } from '../aggregate/quality.ts';
 import { messageOf } from '../errors.ts';
 
 /** A warning as data. */
@@ -26,7 +27,7 @@ const SENTENCES: Readonly<Record<string, (facts: Facts) => string>> = {
   usage_suspect: (f) =>
     `usage is not believable for ${count(f['requests'], 'request')}: prompt tokens far above the known prompt. TabbyAPI's output chunking takes long outputs as new prompts; token counts of outputs beyond about 2,048 tokens are too low`,
   frames_share_reads: (f) =>
-    `${percent(f['share'])} of the token frames arrived together with another one: gaps between them are 0 here. A buffering proxy, merged frames, or a late client`,
+    `${percent(f['share'])} of the token frames arrived together with another one: gaps between them are 0 here. ${f['client_late'] === false ? 'The server, or a proxy before it, sends several at once' : f['client_late'] === true ? 'A late client (see below), a buffering proxy, or a server that sends several at once' : 'A buffering proxy, merged frames, or a late client'}`,
   percentiles_from_histograms: (f) =>
     `percentiles of ${list(f['metrics'])} come from histograms (3 digits): there were more values than --max-exact-values`,
   detail_left_out: () => 'per-request arrays are left out: there were more values than --max-exact-values',
@@ -49,7 +50,42 @@ const SENTENCES: Readonly<Record<string, (facts: Facts) => string>> = {
   length_own_end: (f) =>
     `${count(f['requests'], 'request')} of ${whole(f['of'])} ended by themselves before the length asked for${f['forced'] ? ' in spite of length forcing (stop string, loop detection, or a server that does not know min_tokens)' : ' (--force-length keeps the model going)'}`,
   length_long: (f) => `${count(f['requests'], 'request')} of ${whole(f['of'])} made more tokens than asked for`,
+  client_loop_blocked: (f) =>
+    `${tooHigh(f)}: ${loopOf(f)} was blocked up to ${ms(f['max_ms'])}${typeof f['at_s'] === 'number' ? `, ${f['at_s'].toFixed(1)} s into the run` : ''}${Number(f['blocks']) > 1 ? ` (${whole(f['blocks'])} times for 50 ms or more)` : ''}; ${advice(f)}`,
+  client_loop_late: (f) =>
+    `${tooHigh(f)}: ${loopOf(f)} was ${ms(f['p99_ms'])} late for 1 % of the time, and blocked up to ${ms(f['max_ms'])}; ${advice(f)}`,
+  client_busy: (f) =>
+    `${loopOf(f)} was busy ${percent(f['utilisation'])} of the time: latencies hold its own waiting, and throughput may be the client's limit, not the server's; ${advice(f)}`,
+  client_sends_late: (f) =>
+    `requests were sent up to ${ms(f['max_ms'])} after they were due (p99 ${ms(f['p99_ms'])}): the load was not as planned, and latencies since the arrival hold the delay; ${advice(f)}`,
+  client_connects_late: (f) =>
+    `requests were sent up to ${ms(f['max_ms'])} after they were due, as ${count(f['connections'], 'connection')} had to be opened in the run (${ms(f['connect_mean_ms'])} each, not part of TTFT): --concurrency N has them opened before`,
+  client_in_flight_low: (f) =>
+    `at most ${whole(f['seen'])} of the ${whole(f['asked'])} requests asked for were in flight: answers ended faster than new requests were sent; ${advice(f)}`,
+  client_worker_lost: (f) =>
+    `${count(Array.isArray(f['workers']) ? f['workers'].length : 1, 'worker thread')} died, and requests in flight with it: ${list(f['workers'])}`,
 };
+
+/** The reasons of the verdict on the client, each as short as it can be said. */
+const REASONS: Readonly<Record<string, (facts: Facts) => string>> = {
+  client_loop_blocked: (f) => `${loopOf(f)} was blocked up to ${ms(f['max_ms'])}`,
+  client_loop_late: (f) => `${loopOf(f)} was ${ms(f['p99_ms'])} late (p99)`,
+  client_busy: (f) => `${loopOf(f)} was busy ${percent(f['utilisation'])} of the time`,
+  client_sends_late: (f) => `requests were sent up to ${ms(f['max_ms'])} late`,
+  client_in_flight_low: (f) => `at most ${whole(f['seen'])} of ${whole(f['asked'])} requests in flight`,
+  client_worker_lost: () => 'a worker thread died',
+};
+
+/** The verdict on the client, one line. */
+export function verdictLine(verdict: ClientVerdict): string {
+  if (verdict.wasLimit) {
+    const reasons = verdict.reasons.map(({ code, facts }) => (REASONS[code] ?? (() => code))(facts));
+    return `client: WAS the limit: ${reasons.join('; ')}`;
+  }
+  const { loopDelayP99Ms, loopDelayMaxMs, utilisation, workers } = verdict.figures;
+  const delay = `loop delay p99 ${ms(loopDelayP99Ms)}, max ${ms(loopDelayMaxMs)}`;
+  return `client: was not the limit (${delay}; ${percent(utilisation)} busy; ${count(workers, 'worker')})`;
+}
 
 /** The words of a warning. A code that this version does not know says its own `message`, or itself. */
 export function warningText({ code, facts }: Warning): string {
@@ -72,6 +108,36 @@ function count(value: unknown, one: string, many = `${one}s`): string {
 
 function whole(value: unknown): string {
   return Number(value).toLocaleString('en-US');
+}
+
+/** Which figures a late loop has made too high, and by how much. */
+function tooHigh(f: Facts): string {
+  const metrics = Object.entries((f['too_high_ms'] ?? {}) as Facts);
+  if (metrics.length === 0) return `single latencies may be ${ms(f['max_ms'])} too high`;
+  return metrics.map(([key, by]) => `${key.toUpperCase()} p99 may be ${ms(by)} too high`).join(', ');
+}
+
+/** Whose loop it was; the only worker needs no number. */
+function loopOf(f: Facts): string {
+  return Number(f['workers']) > 1 ? `worker ${whole(f['worker'])}'s loop` : "the worker's loop";
+}
+
+/** What to do about a client that is late. */
+function advice(f: Facts): string {
+  const why =
+    Number(f['gc_max_ms']) >= 0.5 * Number(f['max_ms']) ? `garbage collection took up to ${ms(f['gc_max_ms'])}; ` : '';
+  if (typeof f['cpu_share'] === 'number') {
+    return `${why}it got only ${percent(f['cpu_share'])} of the CPU time it wanted: something else is using the cores`;
+  }
+  if (f['not_run'] === true) return `${why}the system did not run it: something else was using the cores`;
+  if (typeof f['use_workers'] === 'number') return `${why}use --workers ${f['use_workers']}`;
+  return `${why}there is no core for another worker: lower the load, or give the client a machine of its own`;
+}
+
+/** A duration, to a tenth below 10 ms. */
+function ms(value: unknown): string {
+  const number = Number(value);
+  return `${number < 10 ? number.toFixed(1) : Math.round(number).toLocaleString('en-US')} ms`;
 }
 
 function percent(value: unknown): string {

@@ -1,30 +1,20 @@
 /** A worker's evidence about itself: what its event loop, its garbage collector and its clock say about the figures it made. */
-import {
-  type GcMonitor,
-  type LoopDelayMonitor,
-  loopUtilisation,
-  monitorGc,
-  monitorLoopDelay,
-  threadCpuMs,
-} from '../record/clock.ts';
+import { type GcMonitor, loopUtilisation, monitorGc, threadCpuMs } from '../record/clock.ts';
 import type { WorkerHealth } from '../record/messages.ts';
 import type { RequestRecord } from '../record/record.ts';
 import type { ConnectionPlace } from './connection.ts';
-
-const LOOP_RESOLUTION_MS = 10;
-/** Lateness of sends is kept in this many buckets of 0.1 ms, the last one for all above. */
-const LATENESS_BUCKETS = 10_000;
-const BUCKET_MS = 0.1;
+import { DelayCounts } from './delay-counts.ts';
+import { LoopProbe } from './loop-probe.ts';
 
 /** Collects from `begin` to `end`. */
 export class HealthMonitor {
-  private loop: LoopDelayMonitor | null = null;
+  private readonly loop = new LoopProbe();
   private gc: GcMonitor | null = null;
   private mark: ReturnType<typeof loopUtilisation>['mark'] | undefined;
-  private readonly lateness = new Uint32Array(LATENESS_BUCKETS);
-  private latenessTotal = 0;
-  private latenessMax = 0;
-  private sends = 0;
+  private cpuAtBegin: number | null = null;
+  private readonly lateness = new DelayCounts();
+  /** Connections that requests had to open, in contrast to those opened before the clock started. */
+  private readonly connects = new DelayCounts();
   private requests = 0;
   private tokenFrames = 0;
   private mergedFrames = 0;
@@ -32,19 +22,15 @@ export class HealthMonitor {
   private staleReconnects = 0;
 
   begin(): void {
-    this.loop = monitorLoopDelay(LOOP_RESOLUTION_MS);
+    this.loop.begin();
     this.gc = monitorGc();
     this.mark = loopUtilisation().mark;
+    this.cpuAtBegin = threadCpuMs();
   }
 
   /** A request was sent, so much later than planned. */
   sent(latenessMs: number): void {
-    const late = Math.max(0, latenessMs);
-    this.sends++;
-    this.latenessTotal += late;
-    this.latenessMax = Math.max(this.latenessMax, late);
-    const bucket = Math.min(LATENESS_BUCKETS - 1, Math.floor(late / BUCKET_MS));
-    this.lateness[bucket] = (this.lateness[bucket] as number) + 1;
+    this.lateness.add(latenessMs);
   }
 
   ended(record: RequestRecord): void {
@@ -53,6 +39,7 @@ export class HealthMonitor {
     this.mergedFrames += record.merged_frames ?? 0;
     this.reads += record.reads ?? 0;
     if (record.stale_reconnect === true) this.staleReconnects++;
+    if (record.connect_s !== undefined) this.connects.add(record.connect_s * 1000);
   }
 
   end(worker: number, slots: number, place: ConnectionPlace): WorkerHealth {
@@ -70,26 +57,23 @@ export class HealthMonitor {
         mean: connectMs.count > 0 ? connectMs.total / connectMs.count : 0,
         max: connectMs.max,
       },
+      connectInRunMs: { count: this.connects.count, mean: this.connects.mean, max: this.connects.max },
       staleReconnects: this.staleReconnects,
-      loopDelayMs: this.loop?.stop() ?? { mean: 0, p99: 0, max: 0 },
+      loopDelayMs: this.loop.end(),
       utilisation: loopUtilisation(this.mark).share,
       gcMs: this.gc?.stop() ?? { count: 0, total: 0, max: 0 },
       sendLatenessMs: {
-        count: this.sends,
-        mean: this.sends > 0 ? this.latenessTotal / this.sends : 0,
-        p99: this.latenessPercentile(0.99),
-        max: this.latenessMax,
+        count: this.lateness.count,
+        mean: this.lateness.mean,
+        p99: this.lateness.percentile(0.99),
+        max: this.lateness.max,
       },
-      cpuMs: threadCpuMs(),
+      cpuMs: this.cpuSinceBegin(),
     };
   }
 
-  private latenessPercentile(share: number): number {
-    let left = Math.ceil(this.sends * share);
-    for (const [bucket, count] of this.lateness.entries()) {
-      left -= count;
-      if (left <= 0) return Math.min(this.latenessMax, (bucket + 1) * BUCKET_MS);
-    }
-    return this.latenessMax;
+  private cpuSinceBegin(): number | null {
+    const now = threadCpuMs();
+    return now === null || this.cpuAtBegin === null ? null : now - this.cpuAtBegin;
   }
 }
