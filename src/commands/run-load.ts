@@ -28,6 +28,10 @@ export interface LoadInput {
   readonly aggregate: RunAggregate;
   readonly samplesSha256: string;
   readonly tokenizerId: string | null;
+  /** The clock has started. */
+  onStart?(): void;
+  /** The last request has ended: further members of the end frame. `startedAt` is wall clock. */
+  endExtras?(startedAt: Date): Promise<Readonly<Record<string, unknown>>>;
 }
 
 /** What it yields beside the filled aggregate. */
@@ -45,12 +49,13 @@ const RESERVED_FILES = 64;
 /** Carries the load to its end and closes the record file. */
 export async function carryLoad(input: LoadInput): Promise<Carried> {
   const { options, server, work, outputs, aggregate } = input;
-  const slots = slotsOf(options, work.count);
+  const isPlanned = hasPlan(work);
+  const slots = slotsOf(options, work.count, isPlanned);
   checkOpenFiles(options, slots);
   const header = headerOf(input);
   outputs.records?.header(header);
   const seen = new SoFar();
-  const canGrow = options.maxConcurrency === null && Number.isFinite(options.requestRate);
+  const canGrow = options.maxConcurrency === null && isPlanned;
   const run = new LoadRun({
     target: targetOf(options, server),
     timeouts: timeoutsOf(options),
@@ -74,13 +79,17 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
   }));
   try {
     const cpu = new RunCpu();
+    let startedAt = wallClock();
     const result = await run.run(() => {
       cpu.begin();
       interrupt.startDuration();
+      startedAt = wallClock();
+      input.onStart?.();
     });
     const end = {
       ...endOf(result, interrupt, work.count, aggregate),
-      client_health: healthBlock(result, cpu.used(), hasPlan(work) ? null : slots),
+      ...(await input.endExtras?.(startedAt)),
+      client_health: healthBlock(result, cpu.used(), isPlanned ? null : slots),
     };
     await outputs.records?.end(end);
     const histograms = new HistogramSet();
@@ -93,10 +102,10 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
   }
 }
 
-function slotsOf(options: RunOptions, count: number): number {
+function slotsOf(options: RunOptions, count: number, isPlanned: boolean): number {
   if (options.maxConcurrency !== null) return Math.max(1, Math.min(options.maxConcurrency, count));
-  // At a finite rate slots are added as they are needed.
-  return Number.isFinite(options.requestRate) ? Math.min(count, 32) : Math.max(1, count);
+  // Requests that come one by one get slots as they need them.
+  return isPlanned ? Math.min(count, 32) : Math.max(1, count);
 }
 
 function workersOf(options: RunOptions, work: SharedWork, slots: number, canGrow: boolean): number {

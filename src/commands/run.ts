@@ -9,11 +9,12 @@ import type { RunOptions } from '../options/table.ts';
 import { printErr } from '../report/terminal.ts';
 import { drawLora } from '../schedule/lora.ts';
 import type { ServerFound } from '../transport/server.ts';
-import { arrivalsOf } from './run-arrivals.ts';
+import { arrivalsOf, rpsChangeEvents } from './run-arrivals.ts';
+import { counterPairs, readCounters } from './run-counters.ts';
 import { carryLoad } from './run-load.ts';
 import { bannerLine, noticeLines } from './run-notices.ts';
 import { type Outputs, openOutputs } from './run-outputs.ts';
-import { checkReady } from './run-ready.ts';
+import { checkReady, Prober } from './run-ready.ts';
 import { endReport } from './run-report.ts';
 import { meetServer } from './run-server.ts';
 import { workOf } from './run-target.ts';
@@ -74,7 +75,20 @@ async function measure(
     ...(options.goodput === null ? {} : { goodput: options.goodput }),
     keepDetail: options.saveDetailed,
   });
+  const before = await readCounters(options, server);
+  let prober: Prober | null = null;
   const carried = await carryLoad({
+    onStart() {
+      if (options.probeRequestRate > 0) prober = new Prober(options, server);
+    },
+    async endExtras(startedAt) {
+      const probe = await prober?.stop();
+      return {
+        ...counterPairs(before, await readCounters(options, server)),
+        ...(arrivals.rpsChanges.length > 0 ? { rps_change_events: rpsChangeEvents(arrivals, startedAt) } : {}),
+        ...(probe === undefined ? {} : { probe }),
+      };
+    },
     options,
     server,
     work,
