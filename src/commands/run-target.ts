@@ -35,10 +35,13 @@ export function targetOf(options: RunOptions, server: ServerFound): Target {
     );
   }
   const headers = requestHeaders({ own: backend.headers, apiKey: options.apiKey, extra: options.header ?? {} });
-  if (!headers.some(([name]) => name.toLowerCase() === 'accept')) headers.push(['Accept', '*/*']);
+  const addUnlessGiven = (name: string, value: string): void => {
+    if (!headers.some(([known]) => known.toLowerCase() === name.toLowerCase())) headers.push([name, value]);
+  };
+  addUnlessGiven('Content-Type', 'application/json');
+  addUnlessGiven('Accept', '*/*');
   // A compressed stream comes in late lumps.
-  if (!headers.some(([name]) => name.toLowerCase() === 'accept-encoding'))
-    headers.push(['Accept-Encoding', 'identity']);
+  addUnlessGiven('Accept-Encoding', 'identity');
   return {
     origin: url.origin,
     path: `${url.pathname}${url.search}`,

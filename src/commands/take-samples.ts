@@ -7,6 +7,7 @@ import type { SampleRequest } from '../dataset/sample.ts';
 import { openTokenizer } from '../dataset/tokenizer-open.ts';
 import type { RunOptions } from '../options/table.ts';
 import type { ServerFound } from '../transport/server.ts';
+import { alignPrompts } from './align-prompts.ts';
 import { countTokensBy } from './report.ts';
 import { dataSetRequestOf, tokenizerSpecOf } from './samples.ts';
 
@@ -33,10 +34,11 @@ export async function takeSamples(options: RunOptions, server: ServerFound): Pro
       dataSetRequestOf(options, server),
       tokenizer,
     );
+    const aligned = await alignPrompts(options, server, name, samples);
     return {
       name,
-      samples,
-      notes,
+      samples: aligned.samples,
+      notes: [...notes, ...aligned.notes],
       pyRandom,
       npRandom,
       tokenizerId: tokenizer?.id ?? null,

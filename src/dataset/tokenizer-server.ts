@@ -123,12 +123,12 @@ function excerpt(text: string): string {
 }
 
 /** The real thing: a small pool of kept-alive connections. */
-function undiciPoster(spec: ServerTokenizerSpec): JsonPoster {
+export function undiciPoster(spec: Pick<ServerTokenizerSpec, 'origin' | 'headers' | 'insecure'>): JsonPoster {
   const pool = new Pool(spec.origin, {
     connections: IN_FLIGHT,
     ...(spec.insecure === true ? { connect: { rejectUnauthorized: false } } : {}),
   });
-  const headers = { accept: 'application/json', 'content-type': 'application/json', ...spec.headers };
+  const headers = { accept: '*/*', 'content-type': 'application/json', ...spec.headers };
   return {
     async post(path, body) {
       const { statusCode, body: answer } = await pool.request({ method: 'POST', path, headers, body });
