@@ -117,12 +117,15 @@ function targetOf(url: string): Target {
     path: '/v1/chat/completions',
     headers: ['Content-Type', 'application/json', 'Accept', '*/*', 'Accept-Encoding', 'identity'],
     unixSocket: null,
+    proxy: null,
     isInsecure: false,
     form: 'chat',
     needsFinishAndDone: true,
     choices: 1,
     maxEventBytes: 16_000_000,
     keepText: 'never',
+    retries: 0,
+    secrets: [],
   };
 }
 

@@ -133,7 +133,11 @@ function sourceWarnings(sources: readonly Source[]): Warning[] {
       out.push({ code: 'record_damage', facts: { file, damage: damage.message, skipped: damage.skippedFrames } });
     }
     if (source.header === null) out.push({ code: 'record_no_header', facts: { file } });
-    if (source.end === null && source.requests > 0) out.push({ code: 'record_no_end', facts: { file } });
+    if (source.end === null && source.requests > 0) {
+      const planned = source.header?.planned;
+      const facts = typeof planned === 'number' ? { planned, missing: Math.max(0, planned - source.requests) } : {};
+      out.push({ code: 'record_no_end', facts: { file, ...facts } });
+    }
     const what = differences(first.header, source.header);
     if (what.length > 0) out.push({ code: 'records_differ', facts: { file, first: first.file, what } });
   }

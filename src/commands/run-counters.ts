@@ -8,6 +8,7 @@ import {
   specDecodeCounters,
 } from '../transport/prometheus.ts';
 import type { ServerFound } from '../transport/server.ts';
+import { routeOf } from './run-target.ts';
 
 const METRICS_TIMEOUT_MS = 5000;
 
@@ -43,10 +44,10 @@ export function counterPairs(before: ServerCounters, after: ServerCounters): Rec
 async function metricsText(options: RunOptions): Promise<string | null> {
   try {
     const answer = await askSmall({
-      url: `${options.baseUrl}/metrics`,
+      route: routeOf(options),
+      path: `${new URL(options.baseUrl).pathname.replace(/\/$/, '')}/metrics`,
       headers: {},
       timeoutMs: METRICS_TIMEOUT_MS,
-      isInsecure: options.insecure,
     });
     return answer.status === 200 ? answer.text : null;
   } catch {

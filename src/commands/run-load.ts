@@ -5,17 +5,21 @@ import { EXIT, type ExitCode, usageError } from '../errors.ts';
 import { optionsForRecord } from '../options/redact.ts';
 import type { RunOptions } from '../options/table.ts';
 import { wallClock } from '../record/clock.ts';
-import { decodeRequests } from '../record/codec.ts';
 import type { SharedWork } from '../record/messages.ts';
 import { RECORD_SCHEMA, type RecordEnd, type RecordHeader } from '../record/record.ts';
 import { LiveView } from '../report/live.ts';
-import { printErr } from '../report/terminal.ts';
-import { type LoadResult, LoadRun } from '../transport/coordinator.ts';
+import { printable, printErr } from '../report/terminal.ts';
+import { concealed } from '../secrets.ts';
+import { type LoadResult, LoadRun, type LostWorker } from '../transport/coordinator.ts';
 import { openFilesLimit } from '../transport/open-files.ts';
 import type { ServerFound } from '../transport/server.ts';
 import { healthBlock, RunCpu } from './client-health.ts';
+import { RunEnding } from './run-ending.ts';
+import { FailureCount } from './run-limits.ts';
+import { outageBlocks, outagePlan } from './run-outage.ts';
 import type { Outputs } from './run-outputs.ts';
-import { targetOf, timeoutsOf } from './run-target.ts';
+import { routeOf, secretsOfRun, targetOf, timeoutsOf } from './run-target.ts';
+import { runWarnings } from './run-warnings.ts';
 import { VERSION } from './version.ts';
 import { chooseWorkers } from './workers.ts';
 
@@ -39,8 +43,8 @@ export interface Carried {
   readonly header: RecordHeader;
   readonly end: RecordEnd;
   readonly histograms: HistogramSet;
-  /** 130 or 143 when a signal ended the run, else null. */
-  readonly signalCode: ExitCode | null;
+  /** As the run went; what is wrong with its files comes on top. */
+  readonly code: ExitCode;
 }
 
 /** Files and sockets that the process needs beside one connection per slot. */
@@ -54,52 +58,84 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
   checkOpenFiles(options, slots);
   const header = headerOf(input);
   outputs.records?.header(header);
-  const seen = new SoFar();
+  const medians = new Medians();
+  const failures = new FailureCount(options);
   const canGrow = options.maxConcurrency === null && isPlanned;
-  const run = new LoadRun({
+  let isOver = false;
+  const run: LoadRun = new LoadRun({
     target: targetOf(options, server),
     timeouts: timeoutsOf(options),
     work,
     slots,
     canGrow,
     workers: workersOf(options, work, slots, canGrow),
-    onRecords(bytes) {
+    outage: outagePlan(options, server, () => ending),
+    onRecords(bytes, records) {
+      // What still comes when nobody waits any longer is not in the report, so it is not in the records either.
+      if (isOver) return;
       outputs.records?.appendEncoded(bytes);
-      for (const record of decodeRequests(bytes)) {
+      for (const record of records) {
         aggregate.add(record);
-        seen.add(record.success ? record : null, run, options);
+        if (record.success) medians.add(record);
+        const missed = failures.add(record);
+        if (missed !== null) {
+          ending.endEarly(missed, EXIT.requestsFailed, `${failures.words} (${missed}): no more are started`);
+        }
       }
     },
+    onWorkerLost: tellLostWorker,
   });
-  const interrupt = new Interrupt(run, options);
+  const ending = new RunEnding(run, options);
   const view = new LiveView(options.disableTqdm || options.quiet ? 'none' : options.ui, () => ({
     planned: work.count,
     ...run.progress,
-    ...seen.medians,
+    ...medians.values,
   }));
   try {
     const cpu = new RunCpu();
     let startedAt = wallClock();
-    const result = await run.run(() => {
+    const whole = run.run(() => {
       cpu.begin();
-      interrupt.startDuration();
+      ending.startDuration();
       startedAt = wallClock();
       input.onStart?.();
     });
+    const result = await Promise.race([whole, ending.leaving.then(() => run.resultSoFar())]);
+    isOver = true;
     const end = {
-      ...endOf(result, interrupt, work.count, aggregate),
+      ...endOf(input, result, ending),
       ...(await input.endExtras?.(startedAt)),
       client_health: healthBlock(result, cpu.used(), isPlanned ? null : slots),
     };
     await outputs.records?.end(end);
     const histograms = new HistogramSet();
     for (const bytes of result.histograms) histograms.addEncoded(bytes);
-    return { header, end, histograms, signalCode: interrupt.signalCode };
+    return { header, end, histograms, code: exitCodeOf(input, result, ending, failures) };
   } finally {
     view.stop();
-    seen.close();
-    interrupt.close();
+    medians.close();
+    ending.close();
   }
+}
+
+/** What the way the run went says about the exit code, before any limit on results. */
+function exitCodeOf(
+  { work, aggregate }: LoadInput,
+  { lostWorkers }: LoadResult,
+  ending: RunEnding,
+  failures: FailureCount,
+): ExitCode {
+  if (ending.code !== null) return ending.code;
+  // All workers died, and were not replaced any more.
+  if (lostWorkers.length > 0 && aggregate.completed + aggregate.failed < work.count) return EXIT.bug;
+  const isAllFailed = aggregate.completed === 0 && aggregate.failed > 0;
+  return isAllFailed || failures.isRateMissed ? EXIT.requestsFailed : EXIT.ok;
+}
+
+function tellLostWorker({ worker, reason, requests, isReplaced }: LostWorker): void {
+  const next = isReplaced ? 'another one takes over its slots' : 'its slots are gone';
+  const lost = requests === 1 ? '1 request is' : `${requests} requests are`;
+  printErr(`tabby-load: worker thread ${worker} died (${printable(reason)}): ${lost} lost with it; ${next}`);
 }
 
 function slotsOf(options: RunOptions, count: number, isPlanned: boolean): number {
@@ -136,8 +172,9 @@ function checkOpenFiles(options: RunOptions, slots: number): void {
 function headerOf(input: LoadInput): RecordHeader {
   const { options, server } = input;
   const recorded = optionsForRecord(options);
+  const { proxy } = routeOf(options);
   const model = options.model ?? server.modelRoot ?? server.model;
-  return {
+  const header: RecordHeader = {
     type: 'header',
     schema: RECORD_SCHEMA,
     started_at: wallClock().toISOString(),
@@ -146,11 +183,14 @@ function headerOf(input: LoadInput): RecordHeader {
       kind: server.kind,
       base_url: options.baseUrl,
       model: server.model,
+      ...(proxy === null ? {} : { proxy: proxy.shown }),
       parameters: withoutTemplate(server.parameters),
     },
     samples_sha256: input.samplesSha256,
+    planned: input.work.count,
     version: VERSION,
   };
+  return concealed(header, secretsOfRun(options)) as RecordHeader;
 }
 
 /** The chat template is long and says nothing about a run. */
@@ -158,42 +198,37 @@ function withoutTemplate(parameters: Readonly<Record<string, unknown>>): Record<
   return Object.fromEntries(Object.entries(parameters).filter(([key]) => key !== 'prompt_template_content'));
 }
 
-function endOf(result: LoadResult, interrupt: Interrupt, planned: number, aggregate: RunAggregate): RecordEnd {
+function endOf({ options, work, aggregate }: LoadInput, result: LoadResult, ending: RunEnding): RecordEnd {
+  const { lostWorkers, outages } = result;
+  const secrets = secretsOfRun(options);
   return {
     type: 'end',
     duration_s: result.durationMs / 1000,
-    interrupted: interrupt.reason !== null,
-    ...(interrupt.reason === null ? {} : { interrupted_by: interrupt.reason }),
-    planned,
+    interrupted: ending.reason !== null,
+    ...(ending.reason === null ? {} : { interrupted_by: ending.reason }),
+    planned: work.count,
     recorded: aggregate.completed + aggregate.failed,
-    ...(result.lostWorkers.length > 0 ? { lost_workers: result.lostWorkers } : {}),
+    ...(lostWorkers.length > 0 ? { lost_workers: lostWorkers.map(lostWords) } : {}),
+    ...(outages.length > 0 ? { outages: concealed(outageBlocks(outages), secrets) } : {}),
+    warnings: runWarnings(options, result),
   };
 }
 
-/** Medians so far, for the live line, and the limits that stop a run. */
-class SoFar {
-  private readonly set = new HistogramSet();
-  private failures = 0;
+function lostWords({ worker, reason, requests, isReplaced }: LostWorker): string {
+  return `worker ${worker}: ${reason} (${requests === 1 ? '1 request' : `${requests} requests`} lost, ${isReplaced ? '' : 'not '}replaced)`;
+}
 
-  add(
-    success: { readonly ttft: number; readonly latency: number; readonly frames?: number } | null,
-    run: LoadRun,
-    options: RunOptions,
-  ): void {
-    if (success === null) {
-      this.failures++;
-      if (options.maxErrors !== null && this.failures === options.maxErrors) {
-        printErr(`tabby-load: ${this.failures} requests failed (--max-errors): no more are started`);
-        run.stop(drainMs(options));
-      }
-      return;
-    }
+/** Medians so far, for the live line. */
+class Medians {
+  private readonly set = new HistogramSet();
+
+  add(success: { readonly ttft: number; readonly latency: number; readonly frames?: number }): void {
     this.set.record('ttft', success.ttft);
     const gaps = (success.frames ?? 0) - 1;
     if (gaps > 0) this.set.record('itl', (success.latency - success.ttft) / gaps);
   }
 
-  get medians(): { ttftMs: number | null; itlMs: number | null } {
+  get values(): { ttftMs: number | null; itlMs: number | null } {
     return {
       ttftMs: this.set.stats('ttft')?.percentileMs(50) ?? null,
       itlMs: this.set.stats('itl')?.percentileMs(50) ?? null,
@@ -202,54 +237,5 @@ class SoFar {
 
   close(): void {
     this.set.destroy();
-  }
-}
-
-function drainMs(options: RunOptions): number {
-  return options.drainTimeoutMs ?? Number.POSITIVE_INFINITY;
-}
-
-/** Signals and `--duration`: the first Ctrl-C stops sending and waits a little for what is under way, the second gives that up. */
-class Interrupt {
-  /** What ended the run before its time; null when nothing did. */
-  reason: string | null = null;
-  signalCode: ExitCode | null = null;
-  private readonly run: LoadRun;
-  private readonly options: RunOptions;
-  private durationTimer: NodeJS.Timeout | null = null;
-  private readonly onInt = (): void => this.signal('SIGINT', EXIT.sigint);
-  private readonly onTerm = (): void => this.signal('SIGTERM', EXIT.sigterm);
-
-  constructor(run: LoadRun, options: RunOptions) {
-    this.run = run;
-    this.options = options;
-    process.on('SIGINT', this.onInt);
-    process.on('SIGTERM', this.onTerm);
-  }
-
-  /** The clock has started: `--duration` counts from here. */
-  startDuration(): void {
-    const { durationMs } = this.options;
-    if (durationMs === null) return;
-    this.durationTimer = setTimeout(() => this.run.stop(drainMs(this.options)), durationMs);
-  }
-
-  close(): void {
-    if (this.durationTimer !== null) clearTimeout(this.durationTimer);
-    process.off('SIGINT', this.onInt);
-    process.off('SIGTERM', this.onTerm);
-  }
-
-  private signal(name: string, code: ExitCode): void {
-    if (this.reason !== null) {
-      this.run.stop(0);
-      return;
-    }
-    this.reason = name;
-    this.signalCode = code;
-    const wait = drainMs(this.options);
-    const patience = Number.isFinite(wait) ? ` for up to ${wait / 1000} s` : '';
-    printErr(`tabby-load: ${name}: no more requests; waiting${patience} for those in flight (again to leave at once)`);
-    this.run.stop(wait);
   }
 }

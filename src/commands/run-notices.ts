@@ -2,7 +2,7 @@
 import type { RunOptions } from '../options/table.ts';
 import { printable } from '../report/terminal.ts';
 import { jobBound, type ServerFound } from '../transport/server.ts';
-import { forcesLength } from './run-target.ts';
+import { forcesLength, routeOf } from './run-target.ts';
 import type { TakenSamples } from './take-samples.ts';
 import { VERSION } from './version.ts';
 
@@ -28,9 +28,17 @@ export function bannerLine(options: RunOptions, server: ServerFound): string {
     `${SERVER_NAMES[server.kind]} at ${options.baseUrl}`,
     ...(model === null ? [] : [`model ${model}`]),
     `corrections: ${corrections.join(', ')}`,
+    ...wayParts(options),
     ...(options.insecure && options.baseUrl.startsWith('https:') ? ['CERTIFICATE NOT VERIFIED (--insecure)'] : []),
   ];
   return printable(parts.join(' · '));
+}
+
+/** What lies between us and the server. */
+function wayParts(options: RunOptions): readonly string[] {
+  const { unixSocket, proxy } = routeOf(options);
+  if (unixSocket !== null) return [`over the unix socket ${unixSocket}`];
+  return proxy === null ? [] : [`THROUGH THE PROXY ${proxy.shown} (${proxy.source})`];
 }
 
 /** What was taken, and what will not go as the options might suggest. */

@@ -2,7 +2,7 @@
 import type { CountTokens, RunAggregate } from '../aggregate/collect.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import type { RunOptions } from '../options/table.ts';
-import { type FinishedReport, finishReport } from '../report/finish.ts';
+import { finishReport } from '../report/finish.ts';
 import { printErr } from '../report/terminal.ts';
 import { putOut } from './put-out.ts';
 import type { Carried } from './run-load.ts';
@@ -19,7 +19,7 @@ export interface ReportInput {
 
 /** Prints and saves the report; returns the exit code of the run. */
 export async function endReport(input: ReportInput): Promise<ExitCode> {
-  const { options, aggregate, carried, outputs } = input;
+  const { aggregate, carried, options, outputs } = input;
   const { header, end, histograms } = carried;
   const finished = await finishReport({
     aggregate,
@@ -30,14 +30,5 @@ export async function endReport(input: ReportInput): Promise<ExitCode> {
   await putOut({ report: finished, header, end, places: options, histograms: () => histograms });
   const trouble = outputs.records?.failure ?? null;
   if (trouble !== null) printErr(`tabby-load: error: ${trouble}`);
-  return exitCode(options, carried, finished, trouble);
-}
-
-function exitCode(options: RunOptions, carried: Carried, finished: FinishedReport, trouble: string | null): ExitCode {
-  if (carried.signalCode !== null) return carried.signalCode;
-  const { completed, failed } = finished;
-  const total = completed + failed;
-  const isTooMany = options.maxErrorRate === null ? false : failed > options.maxErrorRate * total;
-  if ((total > 0 && completed === 0) || isTooMany) return EXIT.requestsFailed;
-  return trouble === null ? EXIT.ok : EXIT.usage;
+  return carried.code === EXIT.ok && trouble !== null ? EXIT.usage : carried.code;
 }

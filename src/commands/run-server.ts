@@ -2,7 +2,7 @@
 import type { RunOptions, SamplesOptions } from '../options/table.ts';
 import { printable, printErr } from '../report/terminal.ts';
 import { findServer, type ServerFound } from '../transport/server.ts';
-import { plainHeaders } from './run-target.ts';
+import { plainHeaders, routeOf } from './run-target.ts';
 
 /** How long `samples` waits for a server that it needs only as tokenizer, ms. */
 const SHORT_WAIT_MS = 5000;
@@ -17,8 +17,7 @@ export function meetServer(options: RunOptions | SamplesOptions): Promise<Server
     hasModel: options.model !== null,
     asksKind: options.form !== 'bench',
     readyMs,
-    isInsecure: options.insecure,
-    unixSocket: null,
+    route: routeOf(options),
     onWaiting: (reason) => printErr(`tabby-load: waiting for the server: ${printable(reason)}`),
   });
 }

@@ -1,11 +1,13 @@
 /** From options and the server found to the target of a run and the bodies of its requests. */
 import type { SampleRequest } from '../dataset/sample.ts';
 import { usageError } from '../errors.ts';
+import { secretsOf } from '../options/redact.ts';
 import type { RunOptions } from '../options/table.ts';
 import { PyFloat, type PyJson } from '../python-json.ts';
 import type { SharedWork, Target, Timeouts } from '../record/messages.ts';
 import { type BodyOptions, backendOf, bodyBytes } from '../transport/backend.ts';
 import { requestHeaders } from '../transport/headers.ts';
+import { pathVia, proxyFor, proxyHeaders, type Route } from '../transport/route.ts';
 import type { ServerFound } from '../transport/server.ts';
 import { packWork } from '../transport/shared-work.ts';
 
@@ -34,6 +36,7 @@ export function targetOf(options: RunOptions, server: ServerFound): Target {
       `Give --endpoint ${backend.form === 'chat' ? '/v1/chat/completions' : '/v1/completions'}.`,
     );
   }
+  const route = routeOf(options);
   const headers = requestHeaders({ own: backend.headers, apiKey: options.apiKey, extra: options.header ?? {} });
   const addUnlessGiven = (name: string, value: string): void => {
     if (!headers.some(([known]) => known.toLowerCase() === name.toLowerCase())) headers.push([name, value]);
@@ -42,19 +45,42 @@ export function targetOf(options: RunOptions, server: ServerFound): Target {
   addUnlessGiven('Accept', '*/*');
   // A compressed stream comes in late lumps.
   addUnlessGiven('Accept-Encoding', 'identity');
+  headers.push(...proxyHeaders(route));
   return {
-    origin: url.origin,
-    path: `${url.pathname}${url.search}`,
+    ...route,
+    path: pathVia(route, `${url.pathname}${url.search}`),
     headers: headers.flat(),
-    unixSocket: null,
-    isInsecure: options.insecure,
     form: backend.form,
     needsFinishAndDone: server.kind === 'tabbyapi',
     choices: choicesOf(options.extraBody),
     maxEventBytes: options.maxEventSizeBytes,
     keepText:
       options.keepText || options.saveDetailed ? 'always' : server.kind === 'tabbyapi' ? 'never' : 'until-usage',
+    retries: options.retries,
+    secrets: secretsOfRun(options),
   };
+}
+
+/** The way to the server: options, and the proxy variables of the environment. */
+export function routeOf(options: Pick<RunOptions, 'baseUrl' | 'insecure' | 'proxy' | 'unixSocket'>): Route {
+  const url = new URL(options.baseUrl);
+  return {
+    origin: url.origin,
+    unixSocket: options.unixSocket,
+    isInsecure: options.insecure,
+    proxy: options.unixSocket === null ? proxyFor(url, options.proxy, process.env) : null,
+  };
+}
+
+/** Everything that must appear nowhere: the key, credentials in headers, and the proxy's. */
+export function secretsOfRun(
+  options: Pick<RunOptions, 'apiKey' | 'header' | 'baseUrl' | 'insecure' | 'proxy' | 'unixSocket'>,
+): readonly string[] {
+  const authorization = routeOf(options).proxy?.authorization ?? '';
+  const [, coded = ''] = authorization.split(' ');
+  const password = Buffer.from(coded, 'base64').toString().split(':').slice(1).join(':');
+  const ofProxy = [coded, password].filter((secret) => secret.length >= 4);
+  return [...secretsOf(options), ...ofProxy];
 }
 
 function choicesOf(extraBody: RunOptions['extraBody']): number {

@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import type { SampleRequest } from '../dataset/sample.ts';
 import type { RunOptions } from '../options/table.ts';
-import { decodeRequests } from '../record/codec.ts';
 import { printable, printErr } from '../report/terminal.ts';
 import { LoadRun } from '../transport/coordinator.ts';
 import type { ServerFound } from '../transport/server.ts';
@@ -32,8 +31,8 @@ export async function runWarmUps(
     slots: Math.min(count, options.maxConcurrency ?? count),
     canGrow: false,
     workers: 1,
-    onRecords(bytes) {
-      for (const record of decodeRequests(bytes)) if (!record.success) failure ||= record.error;
+    onRecords(_bytes, records) {
+      for (const record of records) if (!record.success) failure ||= record.error;
     },
   });
   await run.run(() => undefined);

@@ -6,7 +6,7 @@ import { type CountTokens, RunAggregate } from '../aggregate/collect.ts';
 import { initHistograms } from '../aggregate/histogram.ts';
 import { AppError, EXIT, type ExitCode } from '../errors.ts';
 import type { RunOptions } from '../options/table.ts';
-import { printErr } from '../report/terminal.ts';
+import { hideOnTerminal, printErr } from '../report/terminal.ts';
 import { drawLora } from '../schedule/lora.ts';
 import type { ServerFound } from '../transport/server.ts';
 import { arrivalsOf, rpsChangeEvents } from './run-arrivals.ts';
@@ -17,12 +17,13 @@ import { type Outputs, openOutputs } from './run-outputs.ts';
 import { checkReady, Prober } from './run-ready.ts';
 import { endReport } from './run-report.ts';
 import { meetServer } from './run-server.ts';
-import { workOf } from './run-target.ts';
+import { secretsOfRun, workOf } from './run-target.ts';
 import { runWarmUps } from './run-warmup.ts';
 import { type TakenSamples, takeSamples } from './take-samples.ts';
 
 /** Runs the load and reports it. Returns the exit code; throws AppError for what was foreseen to go wrong. */
 export async function runCommand(options: RunOptions): Promise<ExitCode> {
+  hideOnTerminal(secretsOfRun(options));
   await initHistograms();
   for (const line of options.warnings) printErr(`tabby-load: warning: ${line}`);
   const outputs = await openOutputs(options);

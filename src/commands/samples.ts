@@ -9,10 +9,15 @@ import { openManifest, saveManifest, writeManifest } from '../dataset/manifest.t
 import { openTokenizer, recogniseTokenizer, type TokenizerSpec } from '../dataset/tokenizer-open.ts';
 import { EXIT, type ExitCode, usageError } from '../errors.ts';
 import type { SamplesOptions } from '../options/table.ts';
-import { printable, printErr, writeOut } from '../report/terminal.ts';
+import { hideOnTerminal, printable, printErr, writeOut } from '../report/terminal.ts';
+import { smallConnector } from '../transport/http-json.ts';
+import { pathVia, proxyHeaders } from '../transport/route.ts';
 import type { ServerFound } from '../transport/server.ts';
 import { meetServer } from './run-server.ts';
-import { plainHeaders } from './run-target.ts';
+import { plainHeaders, routeOf, secretsOfRun } from './run-target.ts';
+
+/** To open a connection to the server's tokenizer, ms. */
+const CONNECT_MS = 10_000;
 
 /** The options that decide which samples are taken: `run` has them too. */
 export type SampleOptions = Pick<
@@ -36,7 +41,7 @@ export type SampleOptions = Pick<
 /** The options that decide which tokenizer counts. */
 export type TokenizerOptions = Pick<
   SamplesOptions,
-  'tokenizer' | 'skipTokenizerInit' | 'model' | 'baseUrl' | 'apiKey' | 'header' | 'insecure'
+  'tokenizer' | 'skipTokenizerInit' | 'model' | 'baseUrl' | 'apiKey' | 'header' | 'insecure' | 'proxy' | 'unixSocket'
 >;
 
 /** What to sample; `server` is null when it was not asked who it is: then the samples are those for TabbyAPI unless --server says otherwise. */
@@ -111,11 +116,13 @@ export async function tokenizerSpecOf(
   if (options.tokenizer !== null && options.tokenizer !== 'server') return recogniseTokenizer(options.tokenizer);
   if (options.tokenizer === 'server' || server?.kind === 'tabbyapi') {
     const url = new URL(options.baseUrl);
+    const route = routeOf(options);
     return {
       kind: 'server',
       origin: url.origin,
       basePath: url.pathname.replace(/\/+$/, ''),
-      headers: plainHeaders(options),
+      headers: { ...plainHeaders(options), ...Object.fromEntries(proxyHeaders(route)) },
+      way: { connect: smallConnector(route, CONNECT_MS), pathPrefix: pathVia(route, '') },
       model: server?.model ?? options.model ?? 'server',
       insecure: options.insecure,
     };
@@ -130,6 +137,7 @@ export async function tokenizerSpecOf(
 
 /** Prints the manifest, or writes it to `--samples-out`. */
 export async function samplesCommand(options: SamplesOptions): Promise<ExitCode> {
+  hideOnTerminal(secretsOfRun(options));
   for (const line of options.warnings) say(`warning: ${line}`);
   const file = options.samplesOut === null ? null : await openManifest(options.samplesOut, '--samples-out');
   try {

@@ -22,6 +22,8 @@ export interface ServerTokenizerSpec {
   readonly model: string;
   /** Do not check the certificate (`--insecure`). */
   readonly insecure?: boolean;
+  /** How to get there when it is not straight: over a unix socket, or through a proxy that wants the whole address before the path. */
+  readonly way?: { readonly connect: NonNullable<Pool.Options['connect']>; readonly pathPrefix: string };
 }
 
 /** One POST with a JSON body; throws what the socket throws. */
@@ -123,15 +125,22 @@ function excerpt(text: string): string {
 }
 
 /** The real thing: a small pool of kept-alive connections. */
-export function undiciPoster(spec: Pick<ServerTokenizerSpec, 'origin' | 'headers' | 'insecure'>): JsonPoster {
+export function undiciPoster(spec: Pick<ServerTokenizerSpec, 'origin' | 'headers' | 'insecure' | 'way'>): JsonPoster {
   const pool = new Pool(spec.origin, {
     connections: IN_FLIGHT,
     ...(spec.insecure === true ? { connect: { rejectUnauthorized: false } } : {}),
+    ...(spec.way === undefined ? {} : { connect: spec.way.connect }),
   });
+  const prefix = spec.way?.pathPrefix ?? '';
   const headers = { accept: '*/*', 'content-type': 'application/json', ...spec.headers };
   return {
     async post(path, body) {
-      const { statusCode, body: answer } = await pool.request({ method: 'POST', path, headers, body });
+      const { statusCode, body: answer } = await pool.request({
+        method: 'POST',
+        path: `${prefix}${path}`,
+        headers,
+        body,
+      });
       return { status: statusCode, text: await answer.text() };
     },
     close: () => pool.destroy(),

@@ -61,7 +61,4 @@ export function secretsOf(options: {
   return [...secrets].filter((secret) => secret.length >= 4).sort((a, b) => b.length - a.length);
 }
 
-/** A text with every secret replaced, for messages that quote what a server or a library said. */
-export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((out, secret) => out.replaceAll(secret, MASK), text);
-}
+export { withoutSecrets } from '../secrets.ts';

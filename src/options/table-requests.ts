@@ -156,7 +156,7 @@ export const REQUEST_OPTIONS = {
     default: 300_000,
     off: true,
     metavar: 'TIME',
-    help: 'Between two tokens; pings of the server do not count as life.',
+    help: 'Between two tokens; pings and events without a token do not count as life.',
   },
   'request-timeout': {
     type: 'duration',
@@ -176,6 +176,25 @@ export const REQUEST_OPTIONS = {
     metavar: 'TIME',
     help: 'How long running requests may go on after Ctrl-C or the end of --duration; off waits for all.',
   },
+  retries: {
+    type: 'int',
+    group: 'limits',
+    commands: ['run'],
+    default: 0,
+    min: 0,
+    max: 1000,
+    metavar: 'N',
+    help: 'Send a request again up to so many times after a 429 or 503, when Retry-After says; its times count from the first sending. Reported apart.',
+  },
+  'reconnect-wait': {
+    type: 'duration',
+    group: 'limits',
+    commands: ['run'],
+    default: null,
+    off: true,
+    metavar: 'TIME',
+    help: 'When the server goes away in mid-run, stop sending and wait so long for it and its model to come back. Off: requests fail until it is back.',
+  },
   'max-errors': {
     type: 'int',
     group: 'limits',
@@ -184,7 +203,7 @@ export const REQUEST_OPTIONS = {
     defaultText: 'no limit',
     min: 1,
     metavar: 'N',
-    help: 'Stop the run when this many requests have failed.',
+    help: 'Stop the run when this many requests have failed; exit code 5.',
   },
   'max-error-rate': {
     type: 'share',
@@ -193,7 +212,7 @@ export const REQUEST_OPTIONS = {
     default: null,
     defaultText: 'no limit',
     metavar: 'SHARE',
-    help: 'Exit code 5 when more than this share of the requests failed (5% or 0.05).',
+    help: 'Exit code 5 when more than this share of the requests failed (5% or 0.05); stops the run early, after 20 requests at least, when that is beyond chance.',
   },
   'max-event-size': {
     type: 'size',

@@ -150,6 +150,23 @@ export const SERVER_OPTIONS = {
     default: false,
     help: 'Do not verify the certificate of an https server.',
   },
+  proxy: {
+    type: 'string',
+    group: 'server',
+    commands: ['run', 'samples'],
+    default: null,
+    defaultText: 'http_proxy, https_proxy, all_proxy less no_proxy; never for loopback',
+    metavar: 'URL|off',
+    help: 'HTTP proxy to go through, also to loopback; off goes straight whatever the environment says.',
+  },
+  'unix-socket': {
+    type: 'string',
+    group: 'server',
+    commands: ['run', 'samples'],
+    default: null,
+    metavar: 'PATH',
+    help: 'Unix socket to connect to; the address of the server still gives the Host header and the path.',
+  },
   'ready-check-timeout-sec': {
     type: 'int',
     group: 'server',

@@ -30,6 +30,8 @@ const NUMBERS = [
   'reasoning_frames',
   'end',
   'connect_s',
+  'retries',
+  'retry_wait_s',
   'logprob_tokens',
   'cached_tokens',
   'accepted_tokens',
@@ -38,7 +40,7 @@ const NUMBERS = [
 ] as const;
 
 /** Optional fields of a request that are text. */
-const TEXTS = ['error_kind', 'category', 'generated_text', 'request_id'] as const;
+const TEXTS = ['error_kind', 'category', 'generated_text', 'request_id', 'content_encoding'] as const;
 
 /**
  * The frame, or null for a kind of frame that this version does not know (it is passed over).

@@ -18,6 +18,13 @@ export const CONTROL = {
   completed: 4,
   /** Requests that ended otherwise. */
   failed: 5,
+  /** 1: a worker that sees signs of the server's absence stops the sending by itself (see {@link STOP.pause}). */
+  mayPause: 6,
+  /**
+   * When the server was last found to be without a model or gone, ms since the start of the run; 0 = never. What was under way then gets
+   * no more tokens.
+   */
+  absentMs: 7,
   cells: 8,
 } as const;
 
@@ -29,12 +36,16 @@ export const STOP = {
   drain: 1,
   /** Give up what is in flight. */
   abort: 2,
+  /** Start no requests until it is {@link STOP.run} again: the server may be gone. */
+  pause: 3,
 } as const;
 
 /** Float64 cells of one worker's progress block. The worker writes, the coordinator reads. */
 export const PROGRESS = {
   /** Token frames seen so far, requests in flight included. */
   tokenFrames: 0,
+  /** Request that the worker has in hand but has given to no slot yet, plus 1; 0 = none. */
+  inHand: 1,
   cells: 4,
 } as const;
 
@@ -49,16 +60,29 @@ export interface Timeouts {
   readonly requestMs: number;
 }
 
+/** An HTTP proxy on the way. */
+export interface ProxyPlace {
+  readonly host: string;
+  readonly port: number;
+  /** Value of `Proxy-Authorization`; null when the address holds no user. */
+  readonly authorization: string | null;
+  /** Its address without user and password, to be shown. */
+  readonly shown: string;
+  /** Option or variable that named it. */
+  readonly source: string;
+}
+
 /** Where and how requests are sent. */
 export interface Target {
   /** `http://127.0.0.1:5000`, without path. */
   readonly origin: string;
-  /** Path and query. */
+  /** Path and query; through a proxy for plain HTTP the whole address. */
   readonly path: string;
   /** Headers of every request, names and values in turns; the request id comes on top. */
   readonly headers: readonly string[];
   /** Unix socket to connect to in place of the origin's host. */
   readonly unixSocket: string | null;
+  readonly proxy: ProxyPlace | null;
   /** No verification of the server's certificate. */
   readonly isInsecure: boolean;
   readonly form: 'chat' | 'completions';
@@ -69,6 +93,10 @@ export interface Target {
   readonly maxEventBytes: number;
   /** Keep the generated text: always, never, or until the server has shown that it tells usage. */
   readonly keepText: 'always' | 'never' | 'until-usage';
+  /** How often a request is sent again after a 429 or 503 (`--retries`). */
+  readonly retries: number;
+  /** Keys and passwords, which a server may repeat in its words: they are cut out of records. */
+  readonly secrets: readonly string[];
 }
 
 /** The requests of a run in shared memory. */
@@ -86,6 +114,14 @@ export interface SharedWork {
   readonly labels: SharedArrayBuffer;
 }
 
+/** Who has which request; see `transport/claims.ts`. */
+export interface SharedClaims {
+  /** Int32 per request. */
+  readonly cells: SharedArrayBuffer;
+  /** Float64 per request: when it was handed to its socket, ms. */
+  readonly startMs: SharedArrayBuffer;
+}
+
 /** What a worker is told when it is started. One long task per worker. */
 export interface WorkOrder {
   readonly worker: number;
@@ -97,6 +133,11 @@ export interface WorkOrder {
   readonly work: SharedWork;
   readonly control: SharedArrayBuffer;
   readonly progress: SharedArrayBuffer;
+  readonly claims: SharedClaims;
+  /** A request that a lost worker had in hand and had not sent; −1 = none. */
+  readonly firstIndex: number;
+  /** Stop sending at signs that the server is gone, until the coordinator says that it is back (`--reconnect-wait`). */
+  readonly pausesWhenGone: boolean;
   /** Shift from the run's clock to the system's monotonic clock, ms. */
   readonly clockOffsetMs: number;
   readonly port: MessagePort;

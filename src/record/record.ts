@@ -96,6 +96,12 @@ export interface RequestRecord {
   readonly connect_s?: number;
   /** A kept-alive connection turned out to be closed; the request was sent again on a fresh one. */
   readonly stale_reconnect?: boolean;
+  /** Sent again so often after a 429 or 503 (`--retries`); its times count from the first sending. */
+  readonly retries?: number;
+  /** Time spent on waiting before those retries, as the server asked for. */
+  readonly retry_wait_s?: number;
+  /** The body came compressed, though nothing but identity was asked for. */
+  readonly content_encoding?: string;
   readonly server?: ServerTimes;
   /** Tokens counted by `logprobs` entries: exact where usage is not. */
   readonly logprob_tokens?: number;
@@ -129,6 +135,8 @@ export interface RecordHeader {
   readonly server?: Readonly<Record<string, unknown>>;
   /** SHA-256 of the sample manifest. */
   readonly samples_sha256?: string;
+  /** Requests that are to be sent. */
+  readonly planned?: number;
   readonly [more: string]: unknown;
 }
 

@@ -3,26 +3,34 @@
  * words, model names, file names) goes through {@link printable} so that no control sequence reaches the terminal.
  */
 import { writeSync } from 'node:fs';
+import { withoutSecrets } from '../secrets.ts';
+
+let secrets: readonly string[] = [];
+
+/** From now on these texts are replaced wherever they would appear on the terminal: a server may repeat a key in its words. */
+export function hideOnTerminal(texts: readonly string[]): void {
+  secrets = texts;
+}
 
 /** Writes one line of result to stdout. */
 export function printOut(line: string): void {
-  process.stdout.write(`${line}\n`);
+  process.stdout.write(`${withoutSecrets(line, secrets)}\n`);
 }
 
 /** Writes text to stdout as it is (JSON documents, manifests). */
 export function writeOut(text: string): void {
-  process.stdout.write(text);
+  process.stdout.write(withoutSecrets(text, secrets));
 }
 
 /** Writes one line of message to stderr. */
 export function printErr(line: string): void {
-  process.stderr.write(`${line}\n`);
+  process.stderr.write(`${withoutSecrets(line, secrets)}\n`);
 }
 
 /** Writes to stderr at once, even when the process is about to leave. */
 export function printErrSync(line: string): void {
   try {
-    writeSync(2, `${line}\n`);
+    writeSync(2, `${withoutSecrets(line, secrets)}\n`);
   } catch {
     // A closed or full stderr must not hide the exit code.
   }

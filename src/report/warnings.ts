@@ -34,7 +34,7 @@ const SENTENCES: Readonly<Record<string, (facts: Facts) => string>> = {
   record_damage: (f) =>
     `${f['file']}: ${f['damage']}${Number(f['skipped']) > 0 ? ` (${count(f['skipped'], 'frame')} passed over)` : ''}`,
   record_no_end: (f) =>
-    `${f['file']} has no end frame (the run was killed): its duration is taken from the first send to the last answer`,
+    `${f['file']} has no end frame (the run was killed)${typeof f['missing'] === 'number' ? `: ${whole(f['missing'])} of ${count(f['planned'], 'request')} are missing` : ''}; its duration is taken from the first send to the last answer`,
   record_no_header: (f) => `${f['file']} has no header: options are taken from the command line and defaults`,
   records_repeat: (f) =>
     `${count(f['repeated'], 'index', 'indices')} occur more than once: the files are taken as repeats, their durations add up`,
@@ -43,6 +43,9 @@ const SENTENCES: Readonly<Record<string, (facts: Facts) => string>> = {
   records_differ: (f) =>
     `${f['file']} was made with another ${list(f['what'])} than ${f['first']}: figures of both are mixed`,
   no_requests: () => 'no request was recorded',
+  insecure: () => 'the certificate of the server was not verified (--insecure): anyone on the way could have answered',
+  server_away: (f) =>
+    `the server was away ${f['times'] === 1 ? 'once' : `${f['times']} times`}, for ${Number(f['lasted_s']).toFixed(1)} s in all, and ${count(f['failed'], 'request')} failed with it: rates over the whole run include that time (--reconnect-wait)`,
   length_tabby: (f) =>
     `TabbyAPI makes one token fewer than max_tokens asks for${Number(f['missing']) > 1 ? `, and here ${Number(f['missing']) - 1} more for the draft model` : ''}: ${count(f['requests'], 'request')} of ${whole(f['of'])} ended at the limit with ${f['missing']} missing (--exact-length asks for what gives the full length)`,
   length_cut: (f) =>

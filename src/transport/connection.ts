@@ -8,19 +8,26 @@
  * One Client per slot: a Pool of a thousand connections looks through them one by one for each request.
  */
 import { connect as connectTcp, type OnReadOpts, type Socket, type TcpNetConnectOpts } from 'node:net';
-import { connect as connectTls } from 'node:tls';
 import { Client } from 'undici';
 import { nowMs } from '../record/clock.ts';
 import type { Target } from '../record/messages.ts';
 import { BodyTap, type TakeBody } from './body-tap.ts';
-import { ConnectTimeout } from './connect-error.ts';
+import { BrokenChunk, ConnectTimeout } from './connect-error.ts';
+import { dial } from './dial.ts';
+import type { ClientConnector } from './http-json.ts';
 import type { ReadClock } from './read-clock.ts';
 
 const READ_BUFFER_BYTES = 256 * 1024;
 /** undici closes idle sockets by itself after 4 s unless told otherwise; closing is the server's affair here. */
 const KEEP_ALIVE_MS = 24 * 3600 * 1000;
+/** A connection that was opened ahead and waited longer than this may have been closed as idle; no server is quicker than that. */
+const IDLE_MS = 1000;
 
-type Connector = (options: unknown, callback: (error: Error | null, socket: Socket | null) => void) => void;
+interface Prepared {
+  readonly socket: Socket;
+  readonly tap: BodyTap | null;
+  readonly atMs: number;
+}
 
 /** What all connections of a worker share. */
 export class ConnectionPlace {
@@ -37,21 +44,33 @@ export class ConnectionPlace {
     this.clock = clock;
     this.connectTimeoutMs = connectTimeoutMs;
   }
+
+  /** A connection was opened, and it took so long. */
+  tookMs(ms: number): void {
+    this.opened++;
+    this.connectMs.count++;
+    this.connectMs.total += ms;
+    this.connectMs.max = Math.max(this.connectMs.max, ms);
+  }
 }
 
 /** The connection of one slot. */
 export class Connection {
-  readonly client: Client;
+  client: Client;
   /** Time the last opening took, when the request under way had to open one; else NaN. */
   connectMs = Number.NaN;
   /** The socket under way has served an answer before, or waited idle: it may have been closed by the server meanwhile. */
   isReused = false;
+  /** Why the last opening within a request failed. */
+  connectError: Error | null = null;
 
   private readonly place: ConnectionPlace;
   private readonly takeBody: TakeBody;
   /** Tap of the socket in use; null over TLS. */
   private tap: BodyTap | null = null;
-  private prepared: { readonly socket: Socket; readonly tap: BodyTap | null } | null = null;
+  private socket: Socket | null = null;
+  private bytesBefore = 0;
+  private prepared: Prepared | null = null;
   private readonly onPrepared = (error?: Error): void => {
     if (error !== undefined) this.prepared = null;
   };
@@ -60,16 +79,7 @@ export class Connection {
   constructor(place: ConnectionPlace, takeBody: TakeBody) {
     this.place = place;
     this.takeBody = takeBody;
-    const connect: Connector = (_options, callback) => this.connect(callback);
-    this.client = new Client(place.target.origin, {
-      // undici's own type asks for options that only its built-in connector needs.
-      connect: connect as unknown as NonNullable<Client.Options['connect']> & Connector,
-      pipelining: 1,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      keepAliveMaxTimeout: KEEP_ALIVE_MS,
-    });
+    this.client = this.newClient();
   }
 
   /** Opens a socket ahead of the first request. Rejects with the system's error; a later request tries again by itself. */
@@ -80,7 +90,7 @@ export class Connection {
           reject(error ?? new Error('no socket'));
           return;
         }
-        this.prepared = { socket, tap };
+        this.prepared = { socket, tap, atMs: nowMs() };
         socket.on('error', this.onPrepared);
         resolve();
       });
@@ -90,7 +100,14 @@ export class Connection {
   /** To be called before each request. */
   beginRequest(): void {
     this.connectMs = Number.NaN;
+    this.connectError = null;
     this.isReused = true;
+    this.bytesBefore = this.socket?.bytesRead ?? 0;
+  }
+
+  /** Has a byte come back since {@link beginRequest}? */
+  get hasAnswerBytes(): boolean {
+    return (this.socket?.bytesRead ?? 0) > this.bytesBefore;
   }
 
   /** The headers of a chunked event stream were just read: its body goes to `takeBody` as soon as that can be. */
@@ -103,19 +120,40 @@ export class Connection {
     this.tap?.disarm();
   }
 
+  /** Gives up whatever the connection is doing; the request under way fails, and the next one opens a fresh connection. */
+  renew(): void {
+    const old = this.client;
+    this.client = this.newClient();
+    old.destroy().catch(() => undefined);
+  }
+
   destroy(): void {
     this.prepared?.socket.destroy();
     this.client.destroy().catch(() => undefined);
   }
 
+  private newClient(): Client {
+    const connect = (_options: unknown, callback: (error: Error | null, socket: Socket | null) => void): void =>
+      this.connect(callback);
+    return new Client(this.place.target.origin, {
+      connect: connect as unknown as ClientConnector,
+      pipelining: 1,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: KEEP_ALIVE_MS,
+    });
+  }
+
   private connect(callback: (error: Error | null, socket: Socket | null) => void): void {
     const prepared = this.prepared;
     if (prepared !== null) {
-      const { socket, tap } = prepared;
+      const { socket, tap, atMs } = prepared;
       this.prepared = null;
       socket.off('error', this.onPrepared);
       if (!socket.destroyed && !socket.readableEnded) {
-        this.tap = tap;
+        this.isReused = nowMs() - atMs >= IDLE_MS;
+        this.use(socket, tap);
         // Not at once: undici asks from within the loop that would have to notice the new socket.
         queueMicrotask(() => callback(null, socket));
         return;
@@ -125,65 +163,45 @@ export class Connection {
     this.isReused = false;
     this.open((error, socket, tap) => {
       this.connectMs = nowMs() - startMs;
-      this.tap = tap;
+      this.connectError = error;
+      this.use(socket, tap);
       callback(error, socket);
     });
+  }
+
+  private use(socket: Socket | null, tap: BodyTap | null): void {
+    this.socket = socket;
+    this.tap = tap;
+    this.bytesBefore = socket?.bytesRead ?? 0;
   }
 
   private open(done: (error: Error | null, socket: Socket | null, tap: BodyTap | null) => void): void {
     const { place } = this;
     const startMs = nowMs();
-    const { socket, tap } = openSocket(place, this.takeBody);
+    let tap: BodyTap | null = null;
     let timer: NodeJS.Timeout | undefined;
-    const finish = (error: Error | null): void => {
-      clearTimeout(timer);
-      socket.off('error', finish);
-      socket.off(readyEvent(place.target), onReady);
-      if (error !== null) {
-        socket.on('error', () => undefined);
-        socket.destroy();
-        done(error, null, null);
-        return;
-      }
-      const tookMs = nowMs() - startMs;
-      place.opened++;
-      place.connectMs.count++;
-      place.connectMs.total += tookMs;
-      place.connectMs.max = Math.max(place.connectMs.max, tookMs);
-      done(null, socket, tap);
-    };
-    const onReady = (): void => finish(null);
-    socket.once('error', finish);
-    socket.once(readyEvent(place.target), onReady);
+    const giveUp = dial(
+      place.target,
+      (error, socket) => {
+        clearTimeout(timer);
+        if (error !== null || socket === null) {
+          done(error, null, null);
+          return;
+        }
+        if (tap === null) stampReadable(socket, place.clock);
+        place.tookMs(nowMs() - startMs);
+        done(null, socket, tap);
+      },
+      (options) => {
+        const plain = openPlain(options, place, this.takeBody);
+        tap = plain.tap;
+        return plain.socket;
+      },
+    );
     if (place.connectTimeoutMs > 0) {
-      timer = setTimeout(() => finish(new ConnectTimeout(place.connectTimeoutMs)), place.connectTimeoutMs);
+      timer = setTimeout(() => giveUp(new ConnectTimeout(place.connectTimeoutMs)), place.connectTimeoutMs);
     }
   }
-}
-
-function readyEvent(target: Target): 'connect' | 'secureConnect' {
-  return target.origin.startsWith('https:') ? 'secureConnect' : 'connect';
-}
-
-function openSocket(place: ConnectionPlace, takeBody: TakeBody): { socket: Socket; tap: BodyTap | null } {
-  const { target } = place;
-  const url = new URL(target.origin);
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  const isTls = url.protocol === 'https:';
-  const address =
-    target.unixSocket !== null ? { path: target.unixSocket } : { host, port: Number(url.port || (isTls ? 443 : 80)) };
-  if (isTls) {
-    const socket = connectTls({
-      ...address,
-      servername: host,
-      rejectUnauthorized: !target.isInsecure,
-      ALPNProtocols: ['http/1.1'],
-    });
-    socket.setNoDelay(true);
-    stampReadable(socket, place.clock);
-    return { socket, tap: null };
-  }
-  return openPlain(address, place, takeBody);
 }
 
 /** TLS has no `onread`: the socket is stamped when it becomes readable, ahead of undici's listener. */
@@ -198,7 +216,11 @@ function stampReadable(socket: Socket, clock: ReadClock): void {
  * A plain socket that reads into the worker's one buffer. undici asks a socket that is readable for its bytes by `read()`: it
  * gets a view of that buffer, and is done with it when the call returns, because nothing here ever pauses the parser.
  */
-function openPlain(address: object, place: ConnectionPlace, takeBody: TakeBody): { socket: Socket; tap: BodyTap } {
+function openPlain(
+  options: TcpNetConnectOpts,
+  place: ConnectionPlace,
+  takeBody: TakeBody,
+): { socket: Socket; tap: BodyTap } {
   const { buffer, clock } = place;
   const tap = new BodyTap();
   let pending: Buffer | null = null;
@@ -211,7 +233,7 @@ function openPlain(address: object, place: ConnectionPlace, takeBody: TakeBody):
         const end = tap.take(buffer, length, takeBody);
         if (tap.isTaking || socket.destroyed) return true;
         if (tap.isBroken) {
-          socket.destroy(new Error('a chunk of the answer does not end where its size says'));
+          socket.destroy(new BrokenChunk('a chunk does not end where its size says'));
           return true;
         }
         pending = tap.handOver(buffer, end, length);
@@ -229,7 +251,7 @@ function openPlain(address: object, place: ConnectionPlace, takeBody: TakeBody):
       return true;
     },
   };
-  const socket = connectTcp({ ...address, noDelay: true, onread } as unknown as TcpNetConnectOpts);
+  const socket = connectTcp({ ...options, onread });
   const read = socket.read.bind(socket);
   socket.read = (size?: number) => {
     if (pending === null || size === 0) return read(size) as unknown;

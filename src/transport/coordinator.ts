@@ -1,16 +1,18 @@
 /**
  * The main thread's side of a run: starts the workers, waits until their connections are open, gives the word, takes what they ship,
- * and ends them. Knows nothing of options, files or figures.
+ * and ends them. A worker that dies costs what it had in its hands; another takes over its slots. Knows nothing of options, files or figures.
  */
 import { fileURLToPath } from 'node:url';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { messageOf, unreachableError, usageError } from '../errors.ts';
 import { monotonicOffsetMs, nowMs } from '../record/clock.ts';
+import { decodeRequests } from '../record/codec.ts';
 import {
   CONTROL,
   type CoordinatorMessage,
   PROGRESS,
+  type SharedClaims,
   type SharedWork,
   STOP,
   type Target,
@@ -19,6 +21,11 @@ import {
   type WorkerMessage,
   type WorkOrder,
 } from '../record/messages.ts';
+import type { RequestRecord } from '../record/record.ts';
+import { ClaimLedger, lostRecord, makeClaims } from './claims.ts';
+import { wayWords } from './connect-error.ts';
+import { type Outage, type OutagePlan, OutageWatch } from './outage.ts';
+import { WorkView } from './shared-work.ts';
 
 /** What is to be done. */
 export interface LoadPlan {
@@ -30,8 +37,22 @@ export interface LoadPlan {
   /** Add slots when all are busy (open loop without a bound). */
   readonly canGrow: boolean;
   readonly workers: number;
-  /** Encoded records as they arrive; valid during the call. */
-  onRecords(bytes: Uint8Array): void;
+  /** Wait for a server that goes away in mid-run; null = its requests fail, and so do the next. */
+  readonly outage?: OutagePlan | null;
+  /** Records as they arrive, encoded and read. */
+  onRecords(bytes: Uint8Array, records: readonly RequestRecord[]): void;
+  /** A worker thread died. */
+  onWorkerLost?(lost: LostWorker): void;
+}
+
+/** A worker that died, and what became of its part. */
+export interface LostWorker {
+  readonly worker: number;
+  readonly reason: string;
+  /** Requests that it had in flight, or whose records it had not handed over. */
+  readonly requests: number;
+  /** Another one takes over its slots. */
+  readonly isReplaced: boolean;
 }
 
 /** How far a run is. */
@@ -53,8 +74,8 @@ export interface LoadResult {
   readonly health: readonly WorkerHealth[];
   /** Encoded histograms, one per worker that came to its end. */
   readonly histograms: readonly Uint8Array[];
-  /** Workers that died, with the reason. */
-  readonly lostWorkers: readonly string[];
+  readonly lostWorkers: readonly LostWorker[];
+  readonly outages: readonly Outage[];
 }
 
 /** Slots of each worker: as even as can be, none lost. */
@@ -67,23 +88,52 @@ export function shareSlots(slots: number, workers: number): readonly number[] {
 
 /** Young generation on Node 24 and newer: a small one removes most of the tail that garbage collection puts on arrivals. */
 const YOUNG_GENERATION_MB = 2;
+/** Workers that may be replaced in a run, beyond one for each: what kills more than that kills every one. */
+const SPARE_REPLACEMENTS = 3;
+
+/** What the coordinator knows of one worker. */
+interface WorkerPost {
+  readonly worker: number;
+  readonly slots: number;
+  readonly port: MessagePort;
+  readonly progress: Float64Array;
+}
+
+interface StartedWorker {
+  readonly post: WorkerPost;
+  /** Its connections are open; null when it died before. */
+  readonly ready: Promise<WorkerReady | null>;
+  /** It, and whoever took over from it, has come to the end. */
+  readonly ended: Promise<void>;
+}
+
+type WorkerReady = Extract<WorkerMessage, { type: 'ready' }>;
 
 /** One run. */
 export class LoadRun {
   private readonly plan: LoadPlan;
   private readonly control = new SharedArrayBuffer(CONTROL.cells * 4);
   private readonly cells = new Int32Array(this.control);
-  private readonly progressBlocks: Float64Array[] = [];
-  private readonly ports: MessagePort[] = [];
+  private readonly claims: SharedClaims;
+  private readonly ledger: ClaimLedger;
+  private readonly posts: WorkerPost[] = [];
   private readonly health: WorkerHealth[] = [];
   private readonly histograms: Uint8Array[] = [];
-  private readonly lost: string[] = [];
+  private readonly lost: LostWorker[] = [];
+  private readonly clockOffsetMs = monotonicOffsetMs();
+  private readonly pool: Piscina;
+  private watch: OutageWatch | null = null;
+  private replacementsLeft: number;
   private startMs = Number.NaN;
   private lastEndMs = 0;
   private drainTimer: NodeJS.Timeout | null = null;
 
   constructor(plan: LoadPlan) {
     this.plan = plan;
+    this.claims = makeClaims(plan.work.count);
+    this.ledger = new ClaimLedger(this.claims);
+    this.replacementsLeft = plan.workers + SPARE_REPLACEMENTS;
+    this.pool = this.newPool();
   }
 
   /**
@@ -93,34 +143,37 @@ export class LoadRun {
    */
   async run(onStart: () => void): Promise<LoadResult> {
     const { plan } = this;
-    const pool = this.newPool();
-    const clockOffsetMs = monotonicOffsetMs();
     try {
-      const shares = shareSlots(plan.slots, plan.workers);
-      const readies: Promise<WorkerMessage>[] = [];
-      const ends = shares.map((slots, worker) => {
-        const { task, ready } = this.startWorker(pool, worker, slots, clockOffsetMs);
-        readies.push(ready);
-        return task;
-      });
-      this.checkConnections(await Promise.all(readies));
+      const tasks = shareSlots(plan.slots, plan.workers).map((slots) => this.startWorker(slots, -1));
+      const readies = await Promise.all(tasks.map(({ ready }) => ready));
+      if (readies.includes(null)) await this.dieAtStart(tasks);
+      this.checkConnections(readies.filter((ready) => ready !== null));
       this.startMs = nowMs();
       this.lastEndMs = this.startMs;
       onStart();
-      for (const port of this.ports)
-        port.postMessage({ type: 'start', startMs: this.startMs } satisfies CoordinatorMessage);
-      await Promise.all(ends);
+      if (plan.outage != null) {
+        this.watch = new OutageWatch(plan.outage, this.cells, this.startMs, () => this.stop(Number.POSITIVE_INFINITY));
+      }
+      for (const post of this.posts) this.giveTheWord(post);
+      await Promise.all(tasks.map(({ ended }) => ended));
     } finally {
+      this.watch?.close();
       if (this.drainTimer !== null) clearTimeout(this.drainTimer);
-      await pool.destroy();
+      await this.pool.destroy();
     }
+    return this.resultSoFar();
+  }
+
+  /** What there is at this moment: of a run that is over, or of one that cannot be waited for any longer. */
+  resultSoFar(): LoadResult {
     return {
-      startS: (this.startMs + clockOffsetMs) / 1000,
+      startS: (this.startMs + this.clockOffsetMs) / 1000,
       durationMs: this.lastEndMs - this.startMs,
       maxInFlight: Atomics.load(this.cells, CONTROL.maxInFlight),
       health: this.health.toSorted((a, b) => a.worker - b.worker),
       histograms: this.histograms,
       lostWorkers: this.lost,
+      outages: this.watch?.outages ?? [],
     };
   }
 
@@ -130,7 +183,9 @@ export class LoadRun {
       Atomics.store(this.cells, CONTROL.stop, STOP.abort);
       return;
     }
-    if (Atomics.compareExchange(this.cells, CONTROL.stop, STOP.run, STOP.drain) !== STOP.run) return;
+    const before = Atomics.load(this.cells, CONTROL.stop);
+    if (before === STOP.drain || before === STOP.abort) return;
+    Atomics.store(this.cells, CONTROL.stop, STOP.drain);
     if (Number.isFinite(drainMs)) {
       this.drainTimer = setTimeout(() => Atomics.store(this.cells, CONTROL.stop, STOP.abort), drainMs);
     }
@@ -138,7 +193,7 @@ export class LoadRun {
 
   get progress(): LoadProgress {
     let tokenFrames = 0;
-    for (const block of this.progressBlocks) tokenFrames += block[PROGRESS.tokenFrames] as number;
+    for (const { progress } of this.posts) tokenFrames += progress[PROGRESS.tokenFrames] as number;
     return {
       completed: Atomics.load(this.cells, CONTROL.completed),
       failed: Atomics.load(this.cells, CONTROL.failed),
@@ -151,7 +206,7 @@ export class LoadRun {
   private newPool(): Piscina {
     const { workers } = this.plan;
     const isNewNode = Number.parseInt(process.versions.node, 10) >= 24;
-    return new Piscina({
+    const pool = new Piscina({
       filename: workerFile(),
       minThreads: workers,
       maxThreads: workers,
@@ -160,19 +215,22 @@ export class LoadRun {
       atomics: 'disabled',
       ...(isNewNode ? { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } } : {}),
     });
+    // A thread that dies without a task of ours: nothing is lost by it.
+    pool.on('error', () => undefined);
+    return pool;
   }
 
-  private startWorker(
-    pool: Piscina,
-    worker: number,
-    slots: number,
-    clockOffsetMs: number,
-  ): { task: Promise<void>; ready: Promise<WorkerMessage> } {
+  /**
+   * Starts a worker with so many slots.
+   * @param firstIndex a request for it that is claimed already, −1 = none
+   */
+  private startWorker(slots: number, firstIndex: number): StartedWorker {
     const { plan } = this;
+    const worker = this.posts.length;
     const { port1, port2 } = new MessageChannel();
     const progress = new SharedArrayBuffer(PROGRESS.cells * 8);
-    this.ports.push(port1);
-    this.progressBlocks.push(new Float64Array(progress));
+    const post: WorkerPost = { worker, slots, port: port1, progress: new Float64Array(progress) };
+    this.posts.push(post);
     const order: WorkOrder = {
       worker,
       slots,
@@ -182,40 +240,90 @@ export class LoadRun {
       work: plan.work,
       control: this.control,
       progress,
-      clockOffsetMs,
+      claims: this.claims,
+      firstIndex,
+      pausesWhenGone: plan.outage != null,
+      clockOffsetMs: this.clockOffsetMs,
       port: port2,
     };
     const closed = new Promise<void>((resolve) => port1.once('close', resolve));
-    const ready = new Promise<WorkerMessage>((resolve) => {
+    const ready = new Promise<WorkerReady | null>((resolve) => {
       port1.on('message', (message: WorkerMessage) => {
         if (message.type === 'ready') resolve(message);
         else this.take(message);
       });
       // A worker that dies while it starts must not leave the others waiting.
-      port1.once('close', () => {
-        resolve({ type: 'ready', worker, failedConnections: slots, connectError: 'the worker thread died' });
-      });
+      closed.then(() => resolve(null));
     });
-    const task = (pool.run(order, { transferList: [port2] }) as Promise<void>).catch((error: unknown) => {
-      this.lost.push(`worker ${worker}: ${messageOf(error)}`);
-      port1.close();
-    });
-    // The last messages may arrive behind the end of the task.
-    return { task: task.then(() => closed), ready };
+    // The last messages may arrive behind the end of the task, also of one that died.
+    const ended = (this.pool.run(order, { transferList: [port2] }) as Promise<void>).then(
+      () => closed,
+      (error: unknown) => closed.then(() => this.replace(post, messageOf(error))),
+    );
+    return { post, ended, ready };
+  }
+
+  private giveTheWord(post: WorkerPost): void {
+    post.port.postMessage({ type: 'start', startMs: this.startMs } satisfies CoordinatorMessage);
+  }
+
+  /** A worker died: its requests are recorded as lost, and another one goes on in its place, if there is something to do. */
+  private async replace(post: WorkerPost, reason: string): Promise<void> {
+    const requests = this.recordLost(post, reason);
+    const inHand = (post.progress[PROGRESS.inHand] as number) - 1;
+    const stop = Atomics.load(this.cells, CONTROL.stop);
+    const isGoingOn = stop === STOP.run || stop === STOP.pause;
+    const hasWork = inHand >= 0 || Atomics.load(this.cells, CONTROL.cursor) < this.plan.work.count;
+    const isReplaced = !Number.isNaN(this.startMs) && isGoingOn && hasWork && this.replacementsLeft > 0;
+    const lost = { worker: post.worker, reason, requests, isReplaced };
+    this.lost.push(lost);
+    this.plan.onWorkerLost?.(lost);
+    if (!isReplaced) return;
+    this.replacementsLeft--;
+    const next = this.startWorker(post.slots, inHand);
+    await next.ready;
+    this.giveTheWord(next.post);
+    await next.ended;
+  }
+
+  private recordLost({ worker }: WorkerPost, reason: string): number {
+    if (Number.isNaN(this.startMs)) return 0;
+    const { indices, inFlight, succeeded, failed } = this.ledger.lostBy(worker);
+    Atomics.sub(this.cells, CONTROL.inFlight, inFlight);
+    Atomics.sub(this.cells, CONTROL.completed, succeeded);
+    Atomics.add(this.cells, CONTROL.failed, indices.length - failed);
+    const work = new WorkView(this.plan.work);
+    const lostMs = nowMs();
+    this.lastEndMs = Math.max(this.lastEndMs, lostMs);
+    const { startMs: runStartMs, clockOffsetMs } = this;
+    for (const i of indices) {
+      const startMs = this.ledger.startMs(i);
+      const bytes = lostRecord({ i, worker, reason, startMs, lostMs, runStartMs, clockOffsetMs }, work);
+      this.plan.onRecords(bytes, decodeRequests(bytes));
+    }
+    return indices.length;
   }
 
   private take(message: Exclude<WorkerMessage, { type: 'ready' }>): void {
     if (message.type === 'records') {
       this.lastEndMs = Math.max(this.lastEndMs, message.lastEndMs);
-      this.plan.onRecords(message.bytes);
+      const records = decodeRequests(message.bytes);
+      this.ledger.arrive(records);
+      this.plan.onRecords(message.bytes, records);
     } else {
       this.health.push(message.health);
       this.histograms.push(message.histograms);
     }
   }
 
-  private checkConnections(messages: readonly WorkerMessage[]): void {
-    const readies = messages.filter((message) => message.type === 'ready');
+  /** Workers that die before the first request are no matter of the load. */
+  private async dieAtStart(tasks: readonly StartedWorker[]): Promise<never> {
+    await Promise.race(tasks.map(({ ended }) => ended));
+    const [dead] = this.lost;
+    throw new Error(`a worker thread died as it started: ${dead?.reason ?? 'for no reason that it told'}`);
+  }
+
+  private checkConnections(readies: readonly WorkerReady[]): void {
     const failed = readies.reduce((sum, message) => sum + message.failedConnections, 0);
     if (failed === 0) return;
     const reason = readies.find((message) => message.connectError !== null)?.connectError ?? 'unknown reason';
@@ -227,7 +335,7 @@ export class LoadRun {
       );
     }
     throw unreachableError(
-      `${failed} of ${slots} connections to ${target.origin} could not be opened: ${reason}`,
+      `${failed} of ${slots} connections to ${wayWords(target)} could not be opened: ${reason}`,
       'Is the server up, and does it (or a proxy before it) accept as many connections? Lower --concurrency otherwise.',
     );
   }

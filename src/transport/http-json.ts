@@ -1,5 +1,9 @@
 /** Small requests beside the load: what kind of server is it, which model is loaded. */
-import { Agent, request } from 'undici';
+import type { Socket } from 'node:net';
+import { Client } from 'undici';
+import { ConnectTimeout } from './connect-error.ts';
+import { dial } from './dial.ts';
+import { pathVia, proxyHeaders, type Route } from './route.ts';
 
 /** An answer; `json` is undefined when the body is none. */
 export interface SmallAnswer {
@@ -10,35 +14,36 @@ export interface SmallAnswer {
 
 /** How to ask. */
 export interface SmallRequest {
-  readonly url: string;
+  readonly route: Route;
+  readonly path: string;
   readonly method?: 'GET' | 'POST';
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly timeoutMs: number;
-  readonly isInsecure: boolean;
-  readonly unixSocket?: string | null;
 }
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** Asks once, on a connection of its own. Rejects with the system's error when there is no answer. */
 export async function askSmall(ask: SmallRequest): Promise<SmallAnswer> {
-  const dispatcher = new Agent({
-    connect: {
-      timeout: ask.timeoutMs,
-      rejectUnauthorized: !ask.isInsecure,
-      ...(ask.unixSocket === null || ask.unixSocket === undefined ? {} : { socketPath: ask.unixSocket }),
-    },
-    headersTimeout: ask.timeoutMs,
-    bodyTimeout: ask.timeoutMs,
+  const { route, timeoutMs } = ask;
+  const client = new Client(route.origin, {
+    connect: smallConnector(route, timeoutMs),
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
     maxResponseSize: MAX_ANSWER_BYTES,
   });
   try {
-    const { statusCode, body } = await request(ask.url, {
+    const { statusCode, body } = await client.request({
+      path: pathVia(route, ask.path),
       method: ask.method ?? 'GET',
-      headers: { accept: '*/*', 'accept-encoding': 'identity', ...ask.headers },
+      headers: {
+        accept: '*/*',
+        'accept-encoding': 'identity',
+        ...ask.headers,
+        ...Object.fromEntries(proxyHeaders(route)),
+      },
       ...(ask.body === undefined ? {} : { body: ask.body }),
-      dispatcher,
     });
     const text = await body.text();
     let json: unknown;
@@ -49,6 +54,24 @@ export async function askSmall(ask: SmallRequest): Promise<SmallAnswer> {
     }
     return { status: statusCode, text, json };
   } finally {
-    await dispatcher.destroy();
+    await client.destroy();
   }
+}
+
+type Connector = (options: unknown, callback: (error: Error | null, socket: Socket | null) => void) => void;
+
+/** undici's type asks for options that only its built-in connector needs. */
+export type ClientConnector = NonNullable<Client.Options['connect']> & Connector;
+
+/** A connector for undici that goes along the route, with a time limit of its own (0 = none). */
+export function smallConnector(route: Route, timeoutMs: number): ClientConnector {
+  const connector: Connector = (_options, callback) => {
+    let timer: NodeJS.Timeout | undefined;
+    const giveUp = dial(route, (error, socket) => {
+      clearTimeout(timer);
+      callback(error, socket);
+    });
+    if (timeoutMs > 0) timer = setTimeout(() => giveUp(new ConnectTimeout(timeoutMs)), timeoutMs);
+  };
+  return connector as unknown as ClientConnector;
 }

@@ -4,8 +4,10 @@
  */
 import { codeOf, messageOf } from '../errors.ts';
 import type { AnswerReader } from '../record/answer.ts';
+import type { Target } from '../record/messages.ts';
 import type { FailureKind, RequestRecord, ServerTimes } from '../record/record.ts';
-import { ConnectTimeout, connectWords } from './connect-error.ts';
+import { withoutSecrets } from '../secrets.ts';
+import { BrokenChunk, ConnectTimeout, connectWords, wayWords } from './connect-error.ts';
 
 /** Characters of a server's words that are kept, as in the shim. */
 export const WORDS_LIMIT = 300;
@@ -21,6 +23,11 @@ export class GivenUp extends Error {
     super(words);
     this.kind = kind;
   }
+}
+
+/** A body that came compressed cannot be unpacked. */
+export class Undecodable extends Error {
+  override readonly name = 'Undecodable';
 }
 
 /** How an exchange ended, beside what the stream holds. Times in ms on the run's clock. */
@@ -40,25 +47,28 @@ export interface Exchange {
   readonly status: number;
   readonly statusText: string;
   readonly contentType: string;
+  /** '' when the body came as it is. */
+  readonly contentEncoding: string;
   /** Beginning of a body that is no event stream. */
   readonly bodyText: string;
-  /** The request was handed to a socket. */
-  readonly wasSent: boolean;
-  /** Where to, for messages. */
-  readonly origin: string;
+  /** There was a connection, and the request (its last try) was handed to it. */
+  readonly isConnected: boolean;
   /** What the connection or we ended it with; null when the body came to its end. */
   readonly error: unknown;
   /** Time to open a connection within the request; NaN when none was opened. */
   readonly connectMs: number;
   readonly isStaleReconnect: boolean;
+  /** How often it was sent again after a 429 or 503, and how long that was waited for, ms. */
+  readonly retries: number;
+  readonly retryWaitMs: number;
   readonly keptText: boolean;
 }
 
-/** What a complete answer must have. */
-export interface CompletenessRule {
-  readonly needsFinishAndDone: boolean;
-  readonly choices: number;
-}
+/** What the judgement needs to know of the target: where the request went, what a complete answer must have, what must not be told. */
+export type JudgedTarget = Pick<
+  Target,
+  'origin' | 'unixSocket' | 'proxy' | 'needsFinishAndDone' | 'choices' | 'secrets'
+>;
 
 interface Failure {
   readonly kind: FailureKind;
@@ -72,11 +82,11 @@ interface Failure {
 export function recordOf(
   exchange: Exchange,
   stream: AnswerReader,
-  rule: CompletenessRule,
+  target: JudgedTarget,
   clockOffsetMs: number,
   gaps: Float64Array,
 ): RequestRecord {
-  const failure = failureOf(exchange, stream, rule);
+  const failure = failureOf(exchange, stream, target);
   const { startMs } = exchange;
   const frames = stream.tokenFrames;
   const itl = gapsOf(stream, gaps);
@@ -97,7 +107,7 @@ export function recordOf(
     latency: isSuccess ? latency : 0,
     start_time: (startMs + clockOffsetMs) / 1000,
     arrival_time: (exchange.arrivalMs + clockOffsetMs) / 1000,
-    error: failure?.words ?? '',
+    error: withoutSecrets(failure?.words ?? '', target.secrets),
     ...(failure !== null ? { error_kind: failure.kind } : {}),
     ...(exchange.status > 0 ? { status: exchange.status } : {}),
     output_len: exchange.outputLen,
@@ -111,12 +121,14 @@ export function recordOf(
     finish_reason: stream.finishReason,
     ...(Number.isNaN(exchange.connectMs) ? {} : { connect_s: exchange.connectMs / 1000 }),
     ...(exchange.isStaleReconnect ? { stale_reconnect: true } : {}),
-    ...serverSide(usage, rule.choices),
+    ...(exchange.retries > 0 ? { retries: exchange.retries, retry_wait_s: exchange.retryWaitMs / 1000 } : {}),
+    ...(exchange.contentEncoding !== '' ? { content_encoding: exchange.contentEncoding } : {}),
+    ...serverSide(usage, target.choices),
     ...(stream.logprobTokens > 0 ? { logprob_tokens: stream.logprobTokens } : {}),
     ...(stream.hasTrailingGarbage ? { trailing_garbage: true } : {}),
     ...(exchange.requestId !== '' ? { request_id: exchange.requestId } : {}),
     ...(exchange.category !== '' ? { category: exchange.category } : {}),
-    ...(exchange.keptText ? { generated_text: stream.generatedText } : {}),
+    ...(exchange.keptText ? { generated_text: withoutSecrets(stream.generatedText, target.secrets) } : {}),
     ...(!isSuccess && hasFrames ? { partial: { ttft, itl, latency, frames } } : {}),
   };
 }
@@ -139,12 +151,12 @@ function reasoningOf(stream: AnswerReader, startMs: number): Partial<RequestReco
   };
 }
 
-function failureOf(exchange: Exchange, stream: AnswerReader, rule: CompletenessRule): Failure | null {
+function failureOf(exchange: Exchange, stream: AnswerReader, target: JudgedTarget): Failure | null {
   const { status, error } = exchange;
   if (error instanceof GivenUp) return { kind: error.kind, words: error.message };
-  if (!exchange.wasSent && error !== null) {
+  if (!exchange.isConnected && error !== null) {
     const kind = error instanceof ConnectTimeout ? 'timeout_connect' : 'connect';
-    return { kind, words: connectWords(exchange.origin, error) };
+    return { kind, words: connectWords(wayWords(target), error) };
   }
   if (status !== 0 && status !== 200) {
     const words = `HTTP ${status} ${exchange.statusText} ${exchange.bodyText.slice(0, WORDS_LIMIT)}`;
@@ -152,13 +164,14 @@ function failureOf(exchange: Exchange, stream: AnswerReader, rule: CompletenessR
   }
   // What the server said comes before how the connection ended.
   if (stream.fault !== null) return faultOf(stream);
-  if (error !== null) return brokenOf(exchange, stream);
+  if (error instanceof Undecodable) return { kind: 'parse', words: `the body cannot be unpacked: ${error.message}` };
   if (exchange.bodyText !== '' && stream.tokenFrames === 0) {
     const words = `not an event stream (content-type ${exchange.contentType || 'missing'}): ${exchange.bodyText.slice(0, WORDS_LIMIT)}`;
     return { kind: 'parse', words };
   }
+  if (error !== null) return brokenOf(exchange, stream);
   if (stream.tokenFrames === 0) return { kind: 'no_tokens', words: NO_TOKENS_WORDS };
-  const missing = missingOf(stream, rule);
+  const missing = missingOf(stream, target);
   if (missing === '') return null;
   return { kind: 'truncated', words: `the answer ended after ${stream.tokenFrames} token frames without ${missing}` };
 }
@@ -169,20 +182,31 @@ function faultOf(stream: AnswerReader): Failure {
   return { kind, words: `${lead}${words.slice(0, WORDS_LIMIT)}` };
 }
 
-/** The connection broke. An answer that was under way and closed in order (FIN) was cut off; anything else is a reset. */
+/** Codes of the HTTP parser for a body that ends before its last chunk. */
+const CUT_OFF = /^(UND_ERR_SOCKET|HPE_INVALID_EOF_STATE|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/;
+/** Codes for bytes that are not HTTP. */
+const NOT_HTTP = /^(HPE_|UND_ERR_HEADERS_OVERFLOW)/;
+
+/**
+ * The connection broke. An answer that was under way and closed in order (FIN) was cut off; what is not HTTP cannot be read; anything
+ * else is a reset.
+ */
 function brokenOf(exchange: Exchange, stream: AnswerReader): Failure {
   const { error, status } = exchange;
   const code = codeOf(error);
   const frames = stream.tokenFrames;
   const where =
     status === 0 ? 'before an answer' : frames === 0 ? 'before the first token' : `after ${frames} token frames`;
-  if (code === 'UND_ERR_SOCKET' && status !== 0) return { kind: 'truncated', words: `connection closed ${where}` };
+  if (status !== 0 && CUT_OFF.test(code)) return { kind: 'truncated', words: `connection closed ${where}` };
+  if (NOT_HTTP.test(code) || error instanceof BrokenChunk) {
+    return { kind: 'parse', words: `not HTTP ${where}: ${messageOf(error)}` };
+  }
   const how = code === 'UND_ERR_SOCKET' ? 'closed' : 'broken';
   const detail = code === 'UND_ERR_SOCKET' ? '' : ` (${messageOf(error)})`;
   return { kind: 'reset', words: `connection ${how} ${where}${detail}` };
 }
 
-function missingOf(stream: AnswerReader, rule: CompletenessRule): string {
+function missingOf(stream: AnswerReader, rule: JudgedTarget): string {
   const isFinished = stream.isFinished && stream.finishedChoices >= rule.choices;
   if (rule.needsFinishAndDone) {
     const parts = [isFinished ? '' : 'finish_reason', stream.isDone ? '' : '[DONE]'].filter((part) => part !== '');

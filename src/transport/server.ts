@@ -6,8 +6,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, codeOf, EXIT, messageOf, unreachableError, usageError } from '../errors.ts';
 import { nowMs } from '../record/clock.ts';
-import { connectWords } from './connect-error.ts';
+import { connectWords, wayWords } from './connect-error.ts';
 import { askSmall, type SmallAnswer } from './http-json.ts';
+import type { Presence } from './outage.ts';
+import type { Route } from './route.ts';
 
 /** Kinds of servers that are told apart. */
 export type ServerKind = 'tabbyapi' | 'vllm' | 'openai';
@@ -35,11 +37,13 @@ export interface FindServer {
   readonly asksKind: boolean;
   /** How long to wait until it answers and has a model loaded, ms; Infinity = for ever. */
   readonly readyMs: number;
-  readonly isInsecure: boolean;
-  readonly unixSocket: string | null;
+  readonly route: Route;
   /** Called once when the first try did not succeed and more will follow. */
   onWaiting(reason: string): void;
 }
+
+/** What a single question needs. */
+type Question = Pick<FindServer, 'baseUrl' | 'headers' | 'kind' | 'readyMs' | 'route'>;
 
 const ASK_TIMEOUT_MS = 10_000;
 const RETRY_MS = 250;
@@ -58,6 +62,26 @@ export async function findServer(find: FindServer): Promise<ServerFound> {
     if (!isTold) find.onWaiting(step.error.message);
     isTold = true;
     await sleep(RETRY_MS);
+  }
+}
+
+/** Is the server there, with a model? For a run that waits for it to come back. Never rejects. */
+export async function askPresence(find: Question): Promise<Presence> {
+  try {
+    const isTabbyApi = find.kind === 'tabbyapi';
+    const answer = await ask(find, isTabbyApi ? '/v1/model' : '/v1/models');
+    if (answer instanceof AppError) return { isThere: false, reason: answer.message };
+    if (isTabbyApi && answer.status === 200 && isTabby(answer.json)) {
+      return { isThere: true, model: tabbyFound(answer.json).model };
+    }
+    // What other servers say about models is their affair; that they say something other than an error of theirs is enough.
+    if (!isTabbyApi && answer.status < 500) {
+      const id = firstModel(answer.json)?.['id'];
+      return { isThere: true, model: typeof id === 'string' ? id : null };
+    }
+    return { isThere: false, reason: `${find.baseUrl} is not ready: ${answer.status} ${words(answer)}` };
+  } catch (error) {
+    return { isThere: false, reason: messageOf(error) };
   }
 }
 
@@ -116,17 +140,17 @@ async function listedModel(find: FindServer, kind: ServerKind | 'auto'): Promise
   );
 }
 
-async function ask(find: FindServer, path: string): Promise<SmallAnswer | AppError> {
-  const url = `${find.baseUrl.replace(/\/$/, '')}${path}`;
+async function ask(find: Question, path: string): Promise<SmallAnswer | AppError> {
   const timeoutMs = Math.max(RETRY_MS, Math.min(ASK_TIMEOUT_MS, find.readyMs));
-  const { headers, isInsecure, unixSocket } = find;
+  const { headers, route } = find;
   try {
-    return await askSmall({ url, headers, timeoutMs, isInsecure, unixSocket });
+    const basePath = new URL(find.baseUrl).pathname.replace(/\/$/, '');
+    return await askSmall({ route, path: `${basePath}${path}`, headers, timeoutMs });
   } catch (error) {
     const code = codeOf(error);
     if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code)) {
       throw unreachableError(
-        connectWords(find.baseUrl, error),
+        connectWords(wayWords(route), error),
         'Use --insecure to skip the verification of its certificate.',
         error,
       );
@@ -140,7 +164,7 @@ async function ask(find: FindServer, path: string): Promise<SmallAnswer | AppErr
     if (code === 'ERR_INVALID_URL' || code === 'UND_ERR_INVALID_ARG')
       throw usageError(`--base-url: ${messageOf(error)}`);
     return unreachableError(
-      connectWords(find.baseUrl, error),
+      connectWords(wayWords(route), error),
       'Start the server, or give its address with --base-url (and more time with --ready-timeout).',
       error,
     );

@@ -41,6 +41,7 @@ export class SingleSender {
         startMs: nowMs(),
         newReader: () => options.newReader(),
         keepsText: () => false,
+        maySendAgain: () => true,
         started: () => undefined,
         ended: (slot: Slot, exchange: Exchange) => {
           clearTimeout(timer);

@@ -4,16 +4,23 @@
  * them allocates per token.
  */
 import type { Dispatcher } from 'undici';
-import { codeOf } from '../errors.ts';
+import { codeOf, messageOf } from '../errors.ts';
 import type { AnswerReader } from '../record/answer.ts';
-import { nowMs } from '../record/clock.ts';
+import { nowMs, wallClock } from '../record/clock.ts';
 import type { Target } from '../record/messages.ts';
 import { Connection, type ConnectionPlace } from './connection.ts';
-import { type Exchange, type GivenUp, WORDS_LIMIT } from './outcome.ts';
+import { ContentDecoder, isEncoded } from './content-decoder.ts';
+import { type Exchange, type GivenUp, Undecodable, WORDS_LIMIT } from './outcome.ts';
+import { mayBeRetried, retryWaitMs } from './retry.ts';
 import type { WorkView } from './shared-work.ts';
 
 /** Enough for the words that are kept, in any encoding. */
 const BODY_TEXT_BYTES = 4 * WORDS_LIMIT;
+/**
+ * A server that closed a connection as idle shows it within the way there and back. What breaks later than this after sending was
+ * broken by what the server did with the request, which is then not sent a second time.
+ */
+const STALE_WITHIN_MS = 5000;
 
 /** What a slot needs of its worker. */
 export interface SlotHost {
@@ -26,6 +33,8 @@ export interface SlotHost {
   newReader(): AnswerReader;
   /** Should the text of a request that starts now be kept? */
   keepsText(): boolean;
+  /** May a request be sent again? Not while the run is being ended. */
+  maySendAgain(): boolean;
   /** A request was handed to its socket. */
   started(slot: Slot): void;
   /** A request has ended; the slot is free when this returns. */
@@ -53,14 +62,26 @@ export class Slot implements Dispatcher.DispatchHandler {
   private status = 0;
   private statusText = '';
   private contentType = '';
+  private encoding = '';
+  private retryAfter = '';
   private isEventStream = false;
   private firstByteMs = Number.NaN;
   private bodyText = '';
+  private bodyBytes = 0;
+  private decoder: ContentDecoder | null = null;
+  private hasBodyEnded = false;
+  /** The present try was handed to the socket, and when. */
+  private isOnWire = false;
+  private wireMs = Number.NaN;
   private isStale = false;
   private expectsReuse = false;
+  private willClose = false;
   private keptText = false;
   private connectMs = Number.NaN;
   private givenUp: GivenUp | null = null;
+  private retries = 0;
+  private retryWaitMs = 0;
+  private retryTimer: NodeJS.Timeout | null = null;
 
   constructor(host: SlotHost, place: ConnectionPlace) {
     this.host = host;
@@ -80,6 +101,8 @@ export class Slot implements Dispatcher.DispatchHandler {
     this.givenUp = null;
     this.startMs = Number.NaN;
     this.connectMs = Number.NaN;
+    this.retries = 0;
+    this.retryWaitMs = 0;
     this.keptText = this.host.keepsText();
     this.stream.begin(this.host.target.form, this.keptText, 0);
     this.dispatch();
@@ -89,8 +112,14 @@ export class Slot implements Dispatcher.DispatchHandler {
   giveUp(reason: GivenUp): void {
     if (!this.isBusy || this.givenUp !== null) return;
     this.givenUp = reason;
-    if (this.controller !== null) this.controller.abort(reason);
-    else this.connection.destroy();
+    if (this.retryTimer !== null || this.hasBodyEnded) this.finish(reason);
+    else if (this.controller !== null) this.controller.abort(reason);
+    else this.connection.renew();
+  }
+
+  /** No more tries: a request that waits for its next one ends with the answer that it has. */
+  stopRetrying(): void {
+    if (this.retryTimer !== null) this.finish(null);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -107,11 +136,13 @@ export class Slot implements Dispatcher.DispatchHandler {
       this.isSent = true;
       this.host.started(this);
     }
+    this.isOnWire = true;
+    this.wireMs = ms;
     this.stream.begin(this.host.target.form, this.keptText, ms);
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    controller: Dispatcher.DispatchController,
     status: number,
     headers: Record<string, string | string[] | undefined>,
     statusText?: string,
@@ -120,19 +151,20 @@ export class Slot implements Dispatcher.DispatchHandler {
     this.firstByteMs = this.place.clock.atMs;
     this.status = status;
     this.statusText = statusText ?? '';
-    this.contentType = String(headers['content-type'] ?? '');
+    this.contentType = textOf(headers['content-type']);
+    this.encoding = textOf(headers['content-encoding']);
+    this.retryAfter = textOf(headers['retry-after']);
+    this.willClose = /\bclose\b/i.test(textOf(headers['connection']));
     // Servers that name no type, or text/plain, may still send events; what says JSON or HTML does not.
     this.isEventStream = status === 200 && !/json|html/i.test(this.contentType);
-    const isPlainChunked = headers['transfer-encoding'] === 'chunked' && headers['content-encoding'] === undefined;
-    if (this.isEventStream && isPlainChunked) this.connection.tapBody();
+    if (isEncoded(this.encoding)) this.startDecoder(controller);
+    else if (this.isEventStream && headers['transfer-encoding'] === 'chunked') this.connection.tapBody();
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (!this.isEventStream) {
-      if (this.bodyText.length < BODY_TEXT_BYTES) this.bodyText += chunk.toString('latin1', 0, BODY_TEXT_BYTES);
-      return;
-    }
-    this.takeBody(controller, chunk, 0, chunk.length);
+    if (this.decoder !== null) this.decoder.add(chunk, this.place.clock.atMs, this.place.clock.read);
+    else if (this.isEventStream) this.takeBody(controller, chunk, 0, chunk.length);
+    else this.takeText(controller, chunk);
   }
 
   /** Bytes of an event stream, from the parser or past it. */
@@ -144,9 +176,40 @@ export class Slot implements Dispatcher.DispatchHandler {
     if (stream.fault !== null && stream.fault.kind !== 'stream_error') controller.abort(new Error(stream.fault.kind));
   }
 
+  /** Bytes of a body that is no event stream: only its beginning is kept, and one without end is broken off. */
+  private takeText(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    if (this.bodyText.length < BODY_TEXT_BYTES) this.bodyText += bytes.toString('latin1', 0, BODY_TEXT_BYTES);
+    this.bodyBytes += bytes.length;
+    if (this.bodyBytes > this.host.target.maxEventBytes) controller.abort(new Error('the body is too large'));
+  }
+
+  private startDecoder(controller: Dispatcher.DispatchController): void {
+    const take = (bytes: Buffer, atMs: number, read: number): void => {
+      if (!this.isEventStream) {
+        this.takeText(controller, bytes);
+        return;
+      }
+      this.stream.feed(bytes, atMs, read);
+      const { fault } = this.stream;
+      if (fault !== null && fault.kind !== 'stream_error') controller.abort(new Error(fault.kind));
+    };
+    const done = (error: Error | null): void => {
+      if (error !== null) controller.abort(new Undecodable(`${this.encoding}: ${error.message}`));
+      // Aborting has no effect behind the end of the body.
+      if (this.isBusy && this.decoder !== null && (error === null || this.hasBodyEnded))
+        this.bodyEnd(error === null ? null : new Undecodable(`${this.encoding}: ${error.message}`));
+    };
+    try {
+      this.decoder = new ContentDecoder(this.encoding, take, done);
+    } catch (error) {
+      controller.abort(new Undecodable(messageOf(error)));
+    }
+  }
+
   onResponseEnd(): void {
-    this.stream.end();
-    this.finish(null);
+    this.hasBodyEnded = true;
+    if (this.decoder !== null) this.decoder.end();
+    else this.bodyEnd(null);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -156,8 +219,33 @@ export class Slot implements Dispatcher.DispatchHandler {
       this.dispatch();
       return;
     }
+    this.bodyEnd(error);
+  }
+
+  /** The answer is over, in order or (with an error) not. */
+  private bodyEnd(error: Error | null): void {
+    const isAgain = error === null && mayBeRetried(this.status) && this.retries < this.host.target.retries;
+    if (isAgain && this.givenUp === null && this.host.maySendAgain()) {
+      this.waitForRetry();
+      return;
+    }
     if (this.status === 200) this.stream.end();
     this.finish(error);
+  }
+
+  /** Sends the request again after the time that the server asked for. Its clock goes on: whoever waits for the answer waits. */
+  private waitForRetry(): void {
+    const waitMs = retryWaitMs(this.retryAfter, this.retries, wallClock().getTime());
+    this.retries++;
+    this.retryWaitMs += waitMs;
+    this.expectsReuse = !this.willClose;
+    this.connection.endRequest();
+    this.dropDecoder();
+    this.controller = null;
+    this.retryTimer = setTimeout(() => {
+      this.retryTimer = null;
+      this.dispatch();
+    }, waitMs);
   }
 
   private dispatch(): void {
@@ -167,9 +255,15 @@ export class Slot implements Dispatcher.DispatchHandler {
     this.status = 0;
     this.statusText = '';
     this.contentType = '';
+    this.encoding = '';
+    this.retryAfter = '';
     this.isEventStream = false;
     this.firstByteMs = Number.NaN;
     this.bodyText = '';
+    this.bodyBytes = 0;
+    this.hasBodyEnded = false;
+    this.isOnWire = false;
+    this.willClose = false;
     connection.beginRequest();
     const id = host.work.requestId(index);
     const headers = id === '' ? target.headers : [...target.headers, 'x-request-id', id];
@@ -189,14 +283,15 @@ export class Slot implements Dispatcher.DispatchHandler {
 
   /** A kept connection turned out to be closed before any byte came back: worth one more try, once. */
   private isStaleFailure(error: Error): boolean {
-    if (this.isStale || this.givenUp !== null || !this.connection.isReused || !Number.isNaN(this.firstByteMs))
-      return false;
-    return this.isSent && /^(UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(codeOf(error));
+    const { connection } = this;
+    if (this.isStale || this.givenUp !== null || !this.isOnWire || !connection.isReused) return false;
+    if (connection.hasAnswerBytes || nowMs() - this.wireMs > STALE_WITHIN_MS) return false;
+    return /^(UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(codeOf(error));
   }
 
   private finish(error: unknown): void {
-    const { host, index, startMs } = this;
-    const endMs = error === null ? this.place.clock.atMs : nowMs();
+    const { host, index, startMs, connection } = this;
+    const endMs = error === null && this.retryTimer === null ? this.place.clock.atMs : nowMs();
     const arrivalMs = host.startMs + host.work.plannedMs(index);
     const exchange: Exchange = {
       index,
@@ -212,19 +307,33 @@ export class Slot implements Dispatcher.DispatchHandler {
       status: this.status,
       statusText: this.statusText,
       contentType: this.contentType,
+      contentEncoding: this.encoding,
       bodyText: Buffer.from(this.bodyText, 'latin1').toString(),
-      wasSent: this.isSent,
-      origin: host.target.origin,
+      isConnected: this.isOnWire && connection.connectError === null,
       error: this.givenUp ?? error,
       connectMs: this.connectMs,
       isStaleReconnect: this.isStale,
+      retries: this.retries,
+      retryWaitMs: this.retryWaitMs,
       keptText: this.keptText,
     };
-    this.expectsReuse = error === null;
-    this.connection.endRequest();
+    if (this.retryTimer !== null) clearTimeout(this.retryTimer);
+    this.retryTimer = null;
+    this.dropDecoder();
+    this.expectsReuse = error === null && !this.willClose;
+    connection.endRequest();
     host.ended(this, exchange);
     this.isSent = false;
     this.isBusy = false;
     this.controller = null;
   }
+
+  private dropDecoder(): void {
+    this.decoder?.cancel();
+    this.decoder = null;
+  }
+}
+
+function textOf(header: string | string[] | undefined): string {
+  return header === undefined ? '' : String(header);
 }

@@ -17,6 +17,7 @@ import {
   type WorkOrder,
 } from '../record/messages.ts';
 import type { RequestRecord } from '../record/record.ts';
+import { ClaimBook } from './claims.ts';
 import { ConnectionPlace } from './connection.ts';
 import { HealthMonitor } from './health.ts';
 import { type Exchange, GivenUp, recordOf } from './outcome.ts';
@@ -36,6 +37,8 @@ const OPENING_AT_ONCE = 64;
 const TICK_MS = 100;
 /** Within this of its planned time a request is awaited turn by turn, because timers are only good to a millisecond. */
 const SPIN_MS = 1.5;
+/** A stream that was under way when the server lost its model gets so long for another token, ms. */
+const ORPHAN_MS = 5000;
 
 /** Parts of later stages that `worker.ts` puts in. */
 export interface WorkerParts {
@@ -63,6 +66,7 @@ class WorkerRun implements SlotHost {
   private readonly slots: Slot[] = [];
   private readonly free: Slot[] = [];
   private readonly batch = new RecordBatch();
+  private readonly claims: ClaimBook;
   private readonly parts: WorkerParts;
   private readonly health = new HealthMonitor();
   private readonly onTurn = (): void => {
@@ -72,6 +76,7 @@ class WorkerRun implements SlotHost {
   private gaps = new Float64Array(1024);
   private claimed = -1;
   private hasMore = true;
+  private isPaused = false;
   private isTurnAsked = false;
   private dueTimer: NodeJS.Timeout | null = null;
   private sawUsage = false;
@@ -89,6 +94,8 @@ class WorkerRun implements SlotHost {
     this.port = order.port;
     this.control = new Int32Array(order.control);
     this.progress = new Float64Array(order.progress);
+    this.claims = new ClaimBook(order.claims, order.worker);
+    this.claimed = order.firstIndex;
     this.place = new ConnectionPlace(order.target, new ReadClock(), order.timeouts.connectMs);
     for (let i = 0; i < order.slots; i++) this.slots.push(new Slot(this, this.place));
   }
@@ -121,8 +128,14 @@ class WorkerRun implements SlotHost {
     return keepText === 'always' || (keepText === 'until-usage' && !this.sawUsage);
   }
 
+  maySendAgain(): boolean {
+    const stop = Atomics.load(this.control, CONTROL.stop);
+    return stop === STOP.run || stop === STOP.pause;
+  }
+
   started(slot: Slot): void {
     const { control } = this;
+    this.claims.sent(slot.index, slot.startMs);
     const inFlight = Atomics.add(control, CONTROL.inFlight, 1) + 1;
     let max = Atomics.load(control, CONTROL.maxInFlight);
     while (inFlight > max) {
@@ -139,10 +152,12 @@ class WorkerRun implements SlotHost {
     if (stream.tokenFrames > this.gaps.length) this.gaps = new Float64Array(stream.tokenFrames * 2);
     const record = recordOf(exchange, stream, this.target, this.order.clockOffsetMs, this.gaps);
     this.batch.add(encodeRequest(record));
-    if (exchange.wasSent) Atomics.sub(this.control, CONTROL.inFlight, 1);
+    this.claims.ended(exchange.index, record.success);
+    if (slot.isSent) Atomics.sub(this.control, CONTROL.inFlight, 1);
     Atomics.add(this.control, record.success ? CONTROL.completed : CONTROL.failed, 1);
     if (record.success) this.parts.measures.add(record);
     if (stream.usage !== null) this.sawUsage = true;
+    else this.noteFailure(record);
     this.health.ended(record);
     this.framesOfEnded += stream.tokenFrames;
     this.lastEndMs = Math.max(this.lastEndMs, exchange.endMs);
@@ -196,28 +211,37 @@ class WorkerRun implements SlotHost {
       const slot = this.freeSlot();
       if (slot === null) return;
       const index = this.claimed;
-      this.claimed = -1;
+      this.claims.take(index);
+      this.hold(-1);
       this.busy++;
       slot.send(index);
     }
-    if (this.hasMore && this.free.length > 0) this.askTurn();
+    if (this.hasMore && this.free.length > 0 && !this.isPaused) this.askTurn();
     this.finishIfDone();
+  }
+
+  /** The request in hand, where a coordinator can see it. */
+  private hold(index: number): void {
+    this.claimed = index;
+    this.progress[PROGRESS.inHand] = index + 1;
   }
 
   /** Makes sure that a request is claimed for this worker, if there is one and a slot to send it on. */
   private claimNext(): boolean {
-    if (this.claimed >= 0) return true;
-    if (!this.hasMore || (this.free.length === 0 && !this.order.canGrow)) return false;
-    if (Atomics.load(this.control, CONTROL.stop) !== STOP.run) {
-      this.hasMore = false;
+    const stop = Atomics.load(this.control, CONTROL.stop);
+    this.isPaused = stop === STOP.pause;
+    if (stop !== STOP.run) {
+      if (!this.isPaused) this.stopSending();
       return false;
     }
+    if (this.claimed >= 0) return true;
+    if (!this.hasMore || (this.free.length === 0 && !this.order.canGrow)) return false;
     const index = Atomics.add(this.control, CONTROL.cursor, 1);
     if (index >= this.work.count) {
       this.hasMore = false;
       return false;
     }
-    this.claimed = index;
+    this.hold(index);
     return true;
   }
 
@@ -250,7 +274,8 @@ class WorkerRun implements SlotHost {
 
   private tick(): void {
     const stop = Atomics.load(this.control, CONTROL.stop);
-    if (stop !== STOP.run) this.stopSending();
+    if (stop === STOP.drain || stop === STOP.abort) this.stopSending();
+    else if (this.isPaused) this.sendSome();
     let frames = this.framesOfEnded;
     const now = nowMs();
     for (const slot of this.slots) {
@@ -267,23 +292,46 @@ class WorkerRun implements SlotHost {
   /** Claimed but not yet due: given back as never sent. */
   private stopSending(): void {
     this.hasMore = false;
-    this.claimed = -1;
+    this.hold(-1);
+    for (const slot of this.slots) slot.stopRetrying();
     if (this.dueTimer !== null) clearTimeout(this.dueTimer);
     this.dueTimer = null;
   }
 
-  /** Time limits. Only frames feed them, never pings: TabbyAPI pings on for ever when the job behind a stream is gone. */
+  /** Time limits. Only tokens feed them, never pings: TabbyAPI pings on for ever when the job behind a stream is gone. */
   private watch(slot: Slot, now: number): void {
     const { firstTokenMs, tokenMs, requestMs } = this.order.timeouts;
     const { stream } = slot;
+    const { tokenFrames } = stream;
+    const lastMs = tokenFrames === 0 ? slot.startMs : (stream.times[tokenFrames - 1] as number);
     if (requestMs > 0 && now - slot.startMs > requestMs) {
       slot.giveUp(new GivenUp('timeout_request', `not finished within ${requestMs / 1000} s`));
-    } else if (firstTokenMs > 0 && stream.tokenFrames === 0 && now - slot.startMs > firstTokenMs) {
+    } else if (firstTokenMs > 0 && tokenFrames === 0 && now - slot.startMs > firstTokenMs) {
       slot.giveUp(new GivenUp('timeout_first_token', `no token within ${firstTokenMs / 1000} s`));
-    } else if (tokenMs > 0 && stream.tokenFrames > 0 && now - stream.lastEventMs > tokenMs) {
-      const words = `no event for ${tokenMs / 1000} s after ${stream.tokenFrames} token frames (pings do not count)`;
+    } else if (tokenMs > 0 && tokenFrames > 0 && now - lastMs > tokenMs) {
+      const words = `no token for ${tokenMs / 1000} s after ${tokenFrames} token frames (pings do not count)`;
       slot.giveUp(new GivenUp('timeout_idle', words));
-    }
+    } else this.watchOrphan(slot, now, lastMs);
+  }
+
+  /** The server was found without its model: what was under way then will not go on. */
+  private watchOrphan(slot: Slot, now: number, lastTokenMs: number): void {
+    const absentMs = Atomics.load(this.control, CONTROL.absentMs);
+    if (absentMs === 0) return;
+    const sinceMs = this.startMs + absentMs;
+    if (slot.startMs >= sinceMs || now - Math.max(sinceMs, lastTokenMs) <= ORPHAN_MS) return;
+    const { tokenFrames } = slot.stream;
+    const kind = tokenFrames === 0 ? 'timeout_first_token' : 'timeout_idle';
+    slot.giveUp(new GivenUp(kind, `the server lost its model; no token since, after ${tokenFrames} token frames`));
+  }
+
+  /** Signs that the server is gone stop the sending at once: a refused connection fails in a millisecond, and with it the next. */
+  private noteFailure(record: RequestRecord): void {
+    if (!this.order.pausesWhenGone) return;
+    const sign = signOfAbsence(record);
+    if (sign === 'none') return;
+    if (sign === 'weak' && Atomics.load(this.control, CONTROL.mayPause) === 0) return;
+    Atomics.compareExchange(this.control, CONTROL.stop, STOP.run, STOP.pause);
   }
 
   private ship(): void {
@@ -295,4 +343,12 @@ class WorkerRun implements SlotHost {
   private say(message: WorkerMessage, transfer: ArrayBuffer[] = []): void {
     this.port.postMessage(message, transfer);
   }
+}
+
+/** What a failure says about the server: is it gone (`sure`), may it be (`weak`), or is it the request's own affair. */
+function signOfAbsence({ error_kind: kind, status = 0 }: RequestRecord): 'sure' | 'weak' | 'none' {
+  if (kind === 'connect' || kind === 'timeout_connect') return 'sure';
+  if (kind === 'http') return status >= 500 ? 'weak' : 'none';
+  const weak = kind === 'reset' || kind === 'truncated' || kind === 'timeout_idle' || kind === 'timeout_first_token';
+  return weak ? 'weak' : 'none';
 }

@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AnswerStream } from '../../src/sse/stream.ts';
-import {
-  type CompletenessRule,
-  type Exchange,
-  GivenUp,
-  NO_TOKENS_WORDS,
-  recordOf,
-} from '../../src/transport/outcome.ts';
+import { type Exchange, GivenUp, type JudgedTarget, NO_TOKENS_WORDS, recordOf } from '../../src/transport/outcome.ts';
 import { fixtureBytes, goldenCases } from '../support/fixtures.ts';
 
 interface OutcomeCase {
@@ -28,8 +22,15 @@ interface OutcomeCase {
   };
 }
 
-const ANY_SERVER: CompletenessRule = { needsFinishAndDone: false, choices: 1 };
-const TABBY: CompletenessRule = { needsFinishAndDone: true, choices: 1 };
+const ANY_SERVER: JudgedTarget = {
+  origin: 'http://127.0.0.1:5000',
+  unixSocket: null,
+  proxy: null,
+  needsFinishAndDone: false,
+  choices: 1,
+  secrets: ['sk-very-secret'],
+};
+const TABBY: JudgedTarget = { ...ANY_SERVER, needsFinishAndDone: true };
 /** The client's own count of prompt tokens in the vectors. */
 const OWN_PROMPT_LEN = 99;
 
@@ -49,11 +50,13 @@ function exchangeOf(one: Partial<Exchange>): Exchange {
     statusText: 'OK',
     contentType: 'text/event-stream',
     bodyText: '',
-    wasSent: true,
-    origin: 'http://127.0.0.1:5000',
+    contentEncoding: '',
+    isConnected: true,
     error: null,
     connectMs: Number.NaN,
     isStaleReconnect: false,
+    retries: 0,
+    retryWaitMs: 0,
     keptText: true,
     ...one,
   };
@@ -157,7 +160,7 @@ describe('what is right where the vectors are doubtful', () => {
 
 /** The recordings through the judgement that TabbyAPI's answers get. */
 describe('recordings of TabbyAPI', () => {
-  const judge = (name: string, form: 'chat' | 'completions', rule: CompletenessRule, error: Error | null = null) => {
+  const judge = (name: string, form: 'chat' | 'completions', rule: JudgedTarget, error: Error | null = null) => {
     const stream = new AnswerStream({ maxEventBytes: 1 << 20 });
     stream.begin(form, false, 0);
     stream.feed(fixtureBytes(`wire/${name}.sse`), 50, 1);
@@ -187,7 +190,7 @@ describe('recordings of TabbyAPI', () => {
   });
 
   it('two choices are complete with two finish reasons, and have no queue time', () => {
-    const two: CompletenessRule = { needsFinishAndDone: true, choices: 2 };
+    const two: JudgedTarget = { ...TABBY, choices: 2 };
     expect(judge('chat_n2', 'chat', two).success).toBe(true);
     expect(judge('chat_n2', 'chat', two).server).not.toHaveProperty('queue_time');
     expect(judge('chat_basic', 'chat', two).error_kind).toBe('truncated');
@@ -258,7 +261,7 @@ describe('kinds of failure', () => {
 
   it('no connection is told from a broken one', () => {
     const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5000'), { code: 'ECONNREFUSED' });
-    expect(judge({ wasSent: false, status: 0, error: refused })).toEqual([
+    expect(judge({ isConnected: false, status: 0, error: refused })).toEqual([
       'connect',
       'cannot connect to http://127.0.0.1:5000: connect ECONNREFUSED 127.0.0.1:5000',
     ]);
