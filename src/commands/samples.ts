@@ -23,6 +23,7 @@ const CONNECT_MS = 10_000;
 export type SampleOptions = Pick<
   SamplesOptions,
   | keyof DataSetOptions
+  | 'stream'
   | 'datasetName'
   | 'datasetPath'
   | 'numPrompts'
@@ -66,7 +67,7 @@ export function dataSetRequestOf(options: SampleOptions, server: Pick<ServerFoun
 }
 
 /** The options of single data sets, and no others: what a data set is given may be printed. */
-function dataSetOptionsOf(options: DataSetOptions): DataSetOptions {
+function dataSetOptionsOf(options: SampleOptions): DataSetOptions {
   return {
     backend: options.backend,
     chatTemplateKwargs: options.chatTemplateKwargs,
@@ -92,6 +93,8 @@ function dataSetOptionsOf(options: DataSetOptions): DataSetOptions {
     timedTraceLabelInputLength: options.timedTraceLabelInputLength,
     timedTraceLabelOutputLength: options.timedTraceLabelOutputLength,
     timedTraceLabelHashIds: options.timedTraceLabelHashIds,
+    // In our own form --no-stream is about answers, and the answers are then not streamed.
+    noStream: options.noStream && options.stream,
     hfSubset: options.hfSubset,
     hfSplit: options.hfSplit,
     hfName: options.hfName,

@@ -35,6 +35,8 @@ export interface DataSetOptions {
   readonly timedTraceLabelInputLength: string;
   readonly timedTraceLabelOutputLength: string;
   readonly timedTraceLabelHashIds: string;
+  /** `--no-stream` in vLLM's sense: hf data sets are loaded whole, which shuffles them in another order. */
+  readonly noStream: boolean;
   readonly hfSubset: string | null;
   readonly hfSplit: string | null;
   /** Hub name by whose rules a local file is read; null: the path is the name, or the columns tell. */
@@ -69,6 +71,7 @@ export const DATA_SET_DEFAULTS: DataSetOptions = {
   timedTraceLabelInputLength: 'input_length',
   timedTraceLabelOutputLength: 'output_length',
   timedTraceLabelHashIds: 'hash_ids',
+  noStream: false,
   hfSubset: null,
   hfSplit: null,
   hfName: null,

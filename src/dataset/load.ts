@@ -4,6 +4,7 @@ import { burstGpt } from './burstgpt.ts';
 import { customPrompts } from './custom.ts';
 import type { DataSet, DataSetName, DataSetRequest } from './data-set.ts';
 import { detectDataSet, detectFormat } from './detect.ts';
+import { hf } from './hf.ts';
 import { openInput } from './input-file.ts';
 import { NumpyRandom } from './numpy-random.ts';
 import { prefixRepetition } from './prefix-repetition.ts';
@@ -19,9 +20,18 @@ import type { TokenCounter } from './tokenizer.ts';
 
 /** The data sets that are built. A new one is one line here. */
 const DATA_SETS: ReadonlyMap<DataSetName, DataSet> = new Map(
-  [shareGpt, specBench, randomPrompts, customPrompts, sonnet, prefixRepetition, burstGpt, speedBench, timedTrace].map(
-    (set) => [set.name, set],
-  ),
+  [
+    shareGpt,
+    specBench,
+    randomPrompts,
+    customPrompts,
+    sonnet,
+    prefixRepetition,
+    burstGpt,
+    speedBench,
+    timedTrace,
+    hf,
+  ].map((set) => [set.name, set]),
 );
 
 /** The samples of a run. */

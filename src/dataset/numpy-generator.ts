@@ -73,6 +73,20 @@ export class NumpyGenerator {
     return Array.from({ length: size }, () => this.integer(low, high));
   }
 
+  /** `permutation(n)`: the numbers from 0 to n − 1, shuffled from the end by rejection of masked words (not by `integers`). */
+  permutation(n: number): number[] {
+    const numbers = Array.from({ length: n }, (_, i) => i);
+    for (let i = n - 1; i > 0; i--) {
+      const unused = Math.clz32(i);
+      let j = (this.next32() << unused) >>> unused;
+      while (j > i) j = (this.next32() << unused) >>> unused;
+      const kept = numbers[i]!;
+      numbers[i] = numbers[j]!;
+      numbers[j] = kept;
+    }
+    return numbers;
+  }
+
   /** state = state · multiplier + increment, modulo 2^128. */
   #step(): void {
     const state = this.#state;

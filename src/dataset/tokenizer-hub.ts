@@ -32,14 +32,15 @@ export async function hubTokenizerFolder(
 ): Promise<string> {
   const cached = (await huggingFaceFolder(name, env)) ?? (await existing(ownFolder(name, env)));
   if (cached !== null) return cached;
-  if (isSet(env['HF_HUB_OFFLINE']) || isSet(env['TRANSFORMERS_OFFLINE'])) {
+  if (isOffline(env)) {
     throw usageError(`--tokenizer: ${name} is in no cache, and HF_HUB_OFFLINE forbids downloading it`, REMEDY);
   }
   const files = await downloadAll(name, env, download);
   return store(ownFolder(name, env), files);
 }
 
-function cacheHome(env: NodeJS.ProcessEnv): string {
+/** Where programs keep their caches. */
+export function cacheHome(env: NodeJS.ProcessEnv): string {
   return env['XDG_CACHE_HOME'] || join(env['HOME'] || homedir(), '.cache');
 }
 
@@ -68,9 +69,7 @@ async function existing(folder: string): Promise<string | null> {
 }
 
 async function downloadAll(name: string, env: NodeJS.ProcessEnv, download: Download): Promise<Map<string, Uint8Array>> {
-  const endpoint = (env['HF_ENDPOINT'] || 'https://huggingface.co').replace(/\/+$/, '');
-  const token = env['HF_TOKEN'] || (await readFile(join(huggingFaceHome(env), 'token'), 'utf8').catch(() => '')).trim();
-  const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
+  const { endpoint, headers } = await hubAccess(env);
   const files = new Map<string, Uint8Array>();
   for (const file of TOKENIZER_FILE_NAMES) {
     const url = `${endpoint}/${name}/resolve/main/${file}`;
@@ -120,11 +119,26 @@ async function store(folder: string, files: ReadonlyMap<string, Uint8Array>): Pr
   return folder;
 }
 
+/** Has the user forbidden downloads by a variable of Hugging Face's tools? */
+export function isOffline(env: NodeJS.ProcessEnv): boolean {
+  return isSet(env['HF_HUB_OFFLINE']) || isSet(env['TRANSFORMERS_OFFLINE']);
+}
+
+/** Where the hub is, and the headers of a request to it: the user's token, when there is one. */
+export async function hubAccess(
+  env: NodeJS.ProcessEnv,
+): Promise<{ readonly endpoint: string; readonly headers: Readonly<Record<string, string>> }> {
+  const endpoint = (env['HF_ENDPOINT'] || 'https://huggingface.co').replace(/\/+$/, '');
+  const token = env['HF_TOKEN'] || (await readFile(join(huggingFaceHome(env), 'token'), 'utf8').catch(() => '')).trim();
+  return { endpoint, headers: token === '' ? {} : { authorization: `Bearer ${token}` } };
+}
+
 function isSet(value: string | undefined): boolean {
   return value !== undefined && !['', '0', 'false', 'no', 'off'].includes(value.toLowerCase());
 }
 
-const fetchDownload: Download = async (url, headers) => {
+/** A download by Node's own fetch. */
+export const fetchDownload: Download = async (url, headers) => {
   const response = await fetch(url, { headers, signal: AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS) });
   return { status: response.status, bytes: new Uint8Array(await response.arrayBuffer()) };
 };
