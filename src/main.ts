@@ -26,6 +26,8 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
       return (await import('./commands/samples.ts')).samplesCommand(line.options);
     case 'mock':
       return (await import('./commands/mock.ts')).mockCommand(line.options);
+    case 'overhead':
+      return (await import('./commands/overhead.ts')).overheadCommand(line.options);
   }
 }
 

@@ -1,6 +1,7 @@
 /** One run of the self-benchmark: the way of a real run (workers, records, aggregate), against a server that notes the truth. */
 import { RunAggregate } from '../aggregate/collect.ts';
 import { compareDelivery, type Delivery, type SentRequest, type Window } from '../aggregate/delivery.ts';
+import type { OverheadFigures } from '../aggregate/overhead.ts';
 import { decodeRequests } from '../record/codec.ts';
 import type { SharedWork, Target, WorkerHealth } from '../record/messages.ts';
 import type { RequestRecord } from '../record/record.ts';
@@ -8,7 +9,7 @@ import { backendOf, bodyBytes } from '../transport/backend.ts';
 import { LoadRun } from '../transport/coordinator.ts';
 import { packWork } from '../transport/shared-work.ts';
 import { RunCpu } from './client-health.ts';
-import { type ServerFigures, TruthServer } from './overhead-server.ts';
+import { TruthServer } from './overhead-server.ts';
 import { chooseWorkers } from './workers.ts';
 
 /** What is run. */
@@ -27,23 +28,6 @@ export interface OverheadPlan {
    * at once and all counts, as in a real run.
    */
   readonly isSteady: boolean;
-}
-
-/** What came out. */
-export interface OverheadFigures extends Delivery {
-  readonly streams: number;
-  readonly requests: number;
-  readonly workers: number;
-  readonly eventsPerS: number;
-  /** CPU time of this process (all threads) in the run, per event that the server sent, µs. */
-  readonly cpuUsPerEvent: number;
-  /** The same as cores in use. */
-  readonly cpuCores: number;
-  /** Worst worker. */
-  readonly loopDelayMs: { readonly p99: number; readonly max: number };
-  readonly utilisation: number;
-  readonly readsPerEvent: number;
-  readonly server: ServerFigures;
 }
 
 /** How long one answer takes at least, ms. */

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { SentRequest } from '../aggregate/delivery.ts';
+import type { ServerFigures } from '../aggregate/overhead.ts';
 import { unreachableError } from '../errors.ts';
 import { decodeTruth } from '../mock/truth.ts';
 
@@ -13,15 +14,6 @@ export interface ServerPlan {
   /** Streams at once that it must be able to serve. */
   readonly streams: number;
   readonly lockstep: boolean;
-}
-
-/** What the server says of itself. */
-export interface ServerFigures {
-  /** Write − due time of the token frames, ms. */
-  readonly lateMs: { readonly mean: number; readonly p99: number; readonly max: number };
-  readonly frames: number;
-  /** CPU time of its process per frame, µs, without its start-up. */
-  readonly cpuUsPerFrame: number;
 }
 
 /** Longest wait for a server that starts. */

@@ -9,6 +9,7 @@ const COMMANDS: readonly (readonly [string, string])[] = [
   ['report FILE...', 'rebuild the report from files of --save-records'],
   ['samples', 'print the manifest of the samples; nothing is sent to a completion endpoint'],
   ['mock', 'a server that speaks as TabbyAPI does, for trying things out'],
+  ['overhead', 'measure what this program itself adds to the figures on this machine'],
 ];
 
 const ABOUT: Readonly<Record<Form, readonly [usage: string, text: string]>> = {
@@ -28,6 +29,10 @@ const ABOUT: Readonly<Record<Form, readonly [usage: string, text: string]>> = {
   mock: [
     'tabby-load mock [options]',
     'Starts a server that speaks as TabbyAPI does on the wire and prints its address.',
+  ],
+  overhead: [
+    'tabby-load overhead [options]',
+    'Measures itself: runs against the built-in server, which notes when it wrote each token, and tells how far the figures are off and what an event costs.',
   ],
 };
 

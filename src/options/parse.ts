@@ -6,7 +6,7 @@ import { secretsOf, withoutSecrets } from './redact.ts';
 import { derive, type Environment, resolveValues, settleRepeats, type Values } from './resolve.ts';
 import type { CommandName, Form } from './spec.ts';
 import { suggest } from './suggest.ts';
-import type { MockOptions, ReportOptions, RunOptions, SamplesOptions } from './table.ts';
+import type { MockOptions, OverheadOptions, ReportOptions, RunOptions, SamplesOptions } from './table.ts';
 import { type Occurrence, type Tokens, tokenize } from './tokens.ts';
 import { type Checked, validate } from './validate.ts';
 
@@ -16,11 +16,12 @@ export type CommandLine =
   | { readonly command: 'report'; readonly options: ReportOptions }
   | { readonly command: 'samples'; readonly options: SamplesOptions }
   | { readonly command: 'mock'; readonly options: MockOptions }
+  | { readonly command: 'overhead'; readonly options: OverheadOptions }
   /** `asked` is false when nothing at all was given: then the text is a reminder, and the exit code says so. */
   | { readonly command: 'help'; readonly text: string; readonly asked: boolean }
   | { readonly command: 'version' };
 
-const COMMANDS: readonly CommandName[] = ['run', 'report', 'samples', 'mock'];
+const COMMANDS: readonly CommandName[] = ['run', 'report', 'samples', 'mock', 'overhead'];
 
 /**
  * Reads a command line (without node and the script). Prints nothing and leaves nothing behind; the only files it reads are those

@@ -4,12 +4,12 @@
  */
 
 /** Commands that take options. `run` is also `bench serve`. */
-export type CommandName = 'run' | 'report' | 'samples' | 'mock';
+export type CommandName = 'run' | 'report' | 'samples' | 'mock' | 'overhead';
 
 /**
  * Whose defaults hold. `bench` is `tabby-load bench serve`: vLLM's. All other commands use TabbyAPI's world where the two differ.
  */
-export type Form = 'run' | 'bench' | 'report' | 'samples' | 'mock';
+export type Form = 'run' | 'bench' | 'report' | 'samples' | 'mock' | 'overhead';
 
 /** Headings of `--help`, in order. */
 export const GROUPS = {
@@ -26,6 +26,7 @@ export const GROUPS = {
   terminal: 'Terminal',
   answers: 'Answers of the built-in server',
   faults: 'Faults of the built-in server',
+  overhead: 'Self-benchmark',
 } as const;
 
 /** Key of a heading in {@link GROUPS}. */

@@ -26,7 +26,9 @@ export const LOAD_OPTIONS = {
   duration: {
     type: 'duration',
     group: 'load',
-    commands: ['run'],
+    commands: ['run', 'overhead'],
+    defaults: { overhead: 3000 },
+    helpFor: { overhead: 'How long each number of streams is measured; no shorter than one answer takes.' },
     default: null,
     off: true,
     metavar: 'TIME',
@@ -45,7 +47,7 @@ export const LOAD_OPTIONS = {
   workers: {
     type: 'int',
     group: 'load',
-    commands: ['run'],
+    commands: ['run', 'overhead'],
     default: null,
     defaultText: 'by cores and expected load',
     min: 1,

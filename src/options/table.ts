@@ -1,12 +1,13 @@
 /**
  * The one table of options, put together from its parts, and the types of what the program gets.
- * Types: {@link RunOptions}, {@link ReportOptions}, {@link SamplesOptions}, {@link MockOptions}.
+ * Types: {@link RunOptions}, {@link ReportOptions}, {@link SamplesOptions}, {@link MockOptions}, {@link OverheadOptions}.
  */
 import type { CommandName, Form, OptionSpec, OptionsOf, OptionTable } from './spec.ts';
 import { DATA_OPTIONS } from './table-data.ts';
 import { LENGTH_OPTIONS } from './table-lengths.ts';
 import { LOAD_OPTIONS } from './table-load.ts';
 import { MOCK_OPTIONS } from './table-mock.ts';
+import { OVERHEAD_OPTIONS } from './table-overhead.ts';
 import { REQUEST_OPTIONS } from './table-requests.ts';
 import { RESULT_OPTIONS } from './table-results.ts';
 import { SERVER_OPTIONS } from './table-server.ts';
@@ -19,6 +20,7 @@ const TABLE = {
   ...REQUEST_OPTIONS,
   ...RESULT_OPTIONS,
   ...MOCK_OPTIONS,
+  ...OVERHEAD_OPTIONS,
 } as const satisfies OptionTable;
 
 /** Every option by its name in dash form, in the order of `--help`. */
@@ -59,6 +61,9 @@ export type ReportOptions = OptionsOf<typeof TABLE, 'report'> & CallFacts & { re
 
 /** Options of `tabby-load mock`. */
 export type MockOptions = OptionsOf<typeof TABLE, 'mock'> & CallFacts;
+
+/** Options of `tabby-load overhead`. */
+export type OverheadOptions = OptionsOf<typeof TABLE, 'overhead'> & CallFacts;
 
 /** Names of options that take no part in `command`, are refused, or are listed: see `optionsOf`. */
 export function optionsOf(command: CommandName): [name: string, spec: OptionSpec][] {
