@@ -2,6 +2,7 @@
  * `tabby-load samples`: takes the samples of a run and prints or writes their manifest. Nothing is sent to a completion endpoint; the
  * server is asked only when its own tokenizer counts.
  */
+import { randomBytes } from 'node:crypto';
 import type { DataSetRequest } from '../dataset/data-set.ts';
 import type { DataSetOptions } from '../dataset/data-set-options.ts';
 import { type LoadedSamples, loadSamples } from '../dataset/load.ts';
@@ -24,6 +25,7 @@ export type SampleOptions = Pick<
   SamplesOptions,
   | keyof DataSetOptions
   | 'stream'
+  | 'uniquePrompts'
   | 'datasetName'
   | 'datasetPath'
   | 'numPrompts'
@@ -63,6 +65,7 @@ export function dataSetRequestOf(options: SampleOptions, server: Pick<ServerFoun
     specBenchOutputLen: options.specBenchOutputLen,
     specBenchCategory: options.specBenchCategory,
     ...dataSetOptionsOf(options),
+    ...(options.uniquePrompts ? { uniqueNonce: randomBytes(4).toString('hex') } : {}),
   };
 }
 

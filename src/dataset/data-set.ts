@@ -56,6 +56,8 @@ export interface DataSetRequest extends DataSetOptions {
   readonly skipChatTemplate: boolean;
   /** `--sharegpt-output-len` (or `--output-len`): tokens to ask for in place of the reply's length; null when not given. */
   readonly sharegptOutputLen: number | null;
+  /** `--unique-prompts`: text from which each prompt's nonce is made, another one in each run; absent: no nonces. */
+  readonly uniqueNonce?: string;
   /** `--spec-bench-output-len` (or `--output-len`). */
   readonly specBenchOutputLen: number;
   /** `--spec-bench-category`: keep this category only; null or empty: all. */

@@ -1,6 +1,8 @@
 /** Tells a data set's format from the first bytes of its file. */
+import { readdir } from 'node:fs/promises';
 import { usageError } from '../errors.ts';
 import type { DataSetName } from './data-set.ts';
+import { kindByColumns } from './hf-kinds.ts';
 import { type InputFile, readRange } from './input-file.ts';
 import { JsonScanner, JsonSyntaxError, type JsonVisitor } from './json-scan.ts';
 
@@ -44,11 +46,14 @@ export async function detectFormat(file: InputFile): Promise<FileFormat> {
   const firstLine = (start.split('\n', 1)[0] ?? '').trim();
   if (/^Timestamp,Model,Request tokens,Response tokens/i.test(firstLine)) return { kind: 'burstgpt' };
   if (start === '') return { kind: 'unknown', what: 'only white space' };
+  // Poems are text like any other; the name of the file is the only hint.
+  if (file.path.toLowerCase().endsWith('.txt')) return { kind: 'sonnet' };
   return { kind: 'unknown', what: `text that begins "${firstLine.slice(0, 40)}"` };
 }
 
 function detectList(head: Buffer): FileFormat {
   const { names, end } = firstObject(head, 1);
+  if (end !== -1 && !names.has('conversations') && kindByColumns([...names]) !== undefined) return { kind: 'hf' };
   // Any list of objects is taken for ShareGPT unless its first object plainly is something else: entries may lack conversations.
   if (end === -1 || names.has('conversations') || names.size === 0 || names.has('id')) return { kind: 'sharegpt' };
   return { kind: 'unknown', what: `a JSON list of objects with ${list(names)}` };
@@ -61,8 +66,8 @@ function detectLines(head: Buffer): FileFormat {
   if (names.has('image_files')) return { kind: 'custom_image' };
   if (names.has('audio_files') || names.has('audio')) return { kind: 'custom_audio' };
   if (names.has('prompt')) return { kind: 'custom' };
-  if (names.has('conversations'))
-    return { kind: 'unknown', what: 'ShareGPT conversations as JSON lines, not as one JSON list' };
+  if (names.has('messages')) return { kind: 'speed_bench' };
+  if (kindByColumns([...names]) !== undefined) return { kind: 'hf' };
   return { kind: 'unknown', what: names.size === 0 ? 'a JSON object' : `JSON objects with ${list(names)}` };
 }
 
@@ -90,6 +95,20 @@ export async function detectDataSet(file: InputFile): Promise<DataSetName> {
   if (format.kind !== 'unknown') return format.kind;
   throw usageError(
     `${file.path} is of no known data set format: it is ${format.what}`,
-    'Known are a ShareGPT list (.json), Spec-Bench and custom prompts (JSON lines); name other formats with --dataset-name.',
+    'Known are ShareGPT (a JSON list), Spec-Bench, SPEED-Bench, custom prompts and timed traces (JSON lines), BurstGPT (CSV), sonnet ' +
+      '(.txt) and the columns of hf data sets (Parquet, JSON); name other formats with --dataset-name.',
+  );
+}
+
+/**
+ * The data set of a folder: the subsets of SPEED-Bench, or files of an `hf` data set. Throws a usage error when it holds neither.
+ */
+export async function detectFolder(path: string): Promise<DataSetName> {
+  const names = await readdir(path, { recursive: true });
+  if (names.some((name) => /^(qualitative|throughput_\d+k)\.jsonl$/.test(name))) return 'speed_bench';
+  if (names.some((name) => /\.(parquet|jsonl?)$/i.test(name))) return 'hf';
+  throw usageError(
+    `${path} is a folder without files of a known data set`,
+    'Give the data set file itself, or a folder with Parquet or JSON files.',
   );
 }

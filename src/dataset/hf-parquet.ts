@@ -47,6 +47,12 @@ function asyncBufferOf(file: InputFile): AsyncBuffer {
 
 async function footerOf(file: InputFile, bytes: AsyncBuffer): Promise<FileMetaData> {
   const { path, size } = file;
+  if ((await readRange(file, 0, MAGIC.length)).toString('latin1') !== MAGIC) {
+    throw usageError(
+      `${path} is no Parquet file: it does not begin with ${MAGIC}`,
+      'Check that this is the right file.',
+    );
+  }
   const tail = await readRange(file, Math.max(0, size - TAIL_BYTES), TAIL_BYTES);
   if (size < MAGIC.length + TAIL_BYTES || tail.toString('latin1', 4) !== MAGIC) {
     throw usageError(`${path} is cut off: a Parquet file ends with ${MAGIC}, this one (byte ${size}) does not`, AGAIN);

@@ -71,7 +71,10 @@ function refuseOtherEncodings(path: string, magic: string): void {
   ].find(([start]) => magic.startsWith(start!));
   if (packed !== undefined) throw usageError(`${path} is packed (${packed[1]})`, 'Unpack it first.');
   if (magic.startsWith('PAR1')) {
-    throw usageError(`${path} is a Parquet file`, 'Convert it to JSON (ShareGPT) or JSON lines first.');
+    throw usageError(
+      `${path} is a Parquet file`,
+      'Read it with --dataset-name hf, or convert it to JSON or JSON lines first.',
+    );
   }
   if (magic.startsWith('\xff\xfe') || magic.startsWith('\xfe\xff')) {
     throw usageError(`${path} is UTF-16 text`, 'Convert it to UTF-8 first, e.g. with iconv -f UTF-16 -t UTF-8.');

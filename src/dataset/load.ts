@@ -1,10 +1,13 @@
 /** From a request for samples to the samples: finds the data set, checks what all data sets need, and samples. */
+import { stat } from 'node:fs/promises';
 import { AppError, usageError } from '../errors.ts';
 import { burstGpt } from './burstgpt.ts';
 import { customPrompts } from './custom.ts';
 import type { DataSet, DataSetName, DataSetRequest } from './data-set.ts';
-import { detectDataSet, detectFormat } from './detect.ts';
+import { detectDataSet, detectFolder, detectFormat } from './detect.ts';
 import { hf } from './hf.ts';
+import { kindByName } from './hf-kinds.ts';
+import { firstBytes } from './hf-rows.ts';
 import { openInput } from './input-file.ts';
 import { NumpyRandom } from './numpy-random.ts';
 import { prefixRepetition } from './prefix-repetition.ts';
@@ -17,6 +20,7 @@ import { specBench } from './spec-bench.ts';
 import { speedBench } from './speed-bench.ts';
 import { timedTrace } from './timed-trace.ts';
 import type { TokenCounter } from './tokenizer.ts';
+import { withNonces } from './unique-prompts.ts';
 
 /** The data sets that are built. A new one is one line here. */
 const DATA_SETS: ReadonlyMap<DataSetName, DataSet> = new Map(
@@ -61,7 +65,9 @@ export async function loadSamples(request: DataSetRequest, tokenizer: TokenCount
   const { samples, notes } = await set.sample(request, tokenizer, pyRandom, npRandom).catch(async (error: unknown) => {
     throw await withFormatHint(request, set, error);
   });
-  return { name: set.name, samples, pyRandom, npRandom, notes };
+  const { uniqueNonce } = request;
+  const unique = uniqueNonce === undefined ? samples : await withNonces(samples, uniqueNonce, tokenizer);
+  return { name: set.name, samples: unique, pyRandom, npRandom, notes };
 }
 
 async function findDataSet(request: DataSetRequest): Promise<DataSet> {
@@ -88,6 +94,10 @@ async function recognised(path: string | null): Promise<DataSetName> {
       'Give a file with --dataset FILE, e.g. a ShareGPT .json or a Spec-Bench .jsonl.',
     );
   }
+  const found = await stat(path).catch(() => null);
+  if (found === null && kindByName(path) !== undefined) return 'hf';
+  if (found?.isDirectory()) return detectFolder(path);
+  if ((await firstBytes(path)).startsWith('PAR1')) return 'hf';
   const file = await openInput(path);
   try {
     return await detectDataSet(file);

@@ -24,6 +24,9 @@ export const randomPrompts: DataSet = {
 /** Refuses lengths with which a prompt could come out empty. */
 function checkLengths(request: DataSetRequest, tokenizer: LocalTokenizer): void {
   const { input, output } = request.randomRangeRatio;
+  for (const ratio of [input, output]) {
+    if (!(ratio >= 0 && ratio < 1)) throw usageError(`--random-range-ratio ${ratio}: it must be from 0 to below 1`);
+  }
   const smallest = Math.floor(sampledLength(request, tokenizer) * (1 - input));
   if (request.randomPrefixLen + smallest < 1) {
     throw usageError(
@@ -31,9 +34,6 @@ function checkLengths(request: DataSetRequest, tokenizer: LocalTokenizer): void 
         `prefix ${request.randomPrefixLen} and range ratio ${input} a prompt could have ${request.randomPrefixLen + smallest} tokens`,
       'Increase --random-input-len or --random-prefix-len, or decrease --random-range-ratio.',
     );
-  }
-  for (const ratio of [input, output]) {
-    if (!(ratio >= 0 && ratio < 1)) throw usageError(`--random-range-ratio ${ratio}: it must be from 0 to below 1`);
   }
 }
 

@@ -1,12 +1,13 @@
 /** The vectors recorded from vLLM 0.30.0 (Python) of the generated data sets, custom prompts, sonnet and burstgpt. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DataSetName, DataSetRequest } from '../../src/dataset/data-set.ts';
+import { ignoresEos } from '../../src/dataset/facts.ts';
 import { loadSamples } from '../../src/dataset/load.ts';
 import { writeManifest } from '../../src/dataset/manifest.ts';
 import type { LocalTokenizer } from '../../src/dataset/tokenizer.ts';
 import { openLocalTokenizer } from '../../src/dataset/tokenizer-local.ts';
 import { goldenCases } from '../support/fixtures.ts';
-import { bosFolder, fixture, modelFolder, requestFor, scratchFolder } from './support.ts';
+import { requestOfArgv } from './argv.ts';
+import { bosFolder, modelFolder, scratchFolder } from './support.ts';
 
 interface GoldenCase {
   readonly name: string;
@@ -14,6 +15,7 @@ interface GoldenCase {
   readonly tokenizer: string;
   readonly argv: readonly string[];
   readonly count?: number;
+  readonly ignore_eos?: boolean;
   readonly request_ids?: string | null;
   readonly manifest_tsv?: string;
   readonly first_prompts?: readonly unknown[];
@@ -24,40 +26,6 @@ interface GoldenCase {
 
 const NAMES = /^(random|custom|sonnet|prefix_repetition|burstgpt)\//;
 const cases = goldenCases<GoldenCase>('datasets').filter((c) => NAMES.test(c.name));
-
-/** What the options of the recorded command line ask for; `--output-len` is not among them. */
-function requestOf({ mode, argv }: GoldenCase): DataSetRequest {
-  const value = (flag: string) => (argv.includes(flag) ? argv[argv.indexOf(flag) + 1]! : null);
-  const number = (flag: string, key: string) => (value(flag) === null ? {} : { [key]: Number(value(flag)) });
-  const path = value('--dataset-path');
-  const ratio = Number(value('--random-range-ratio') ?? 0);
-  return requestFor({
-    name: value('--dataset-name') as DataSetName,
-    path: path === null ? null : fixture(`golden/${path}`),
-    mode: mode as 'shim' | 'stock',
-    backend: value('--backend') ?? 'openai',
-    disableShuffle: argv.includes('--disable-shuffle'),
-    noOversample: argv.includes('--no-oversample'),
-    enableMultimodalChat: argv.includes('--enable-multimodal-chat'),
-    skipChatTemplate: argv.includes('--skip-chat-template'),
-    chatTemplateKwargs: JSON.parse(value('--chat-template-kwargs') ?? 'null') as Record<string, unknown> | null,
-    randomRangeRatio: { input: ratio, output: ratio },
-    ...number('--num-prompts', 'numPrompts'),
-    ...number('--seed', 'seed'),
-    ...number('--custom-output-len', 'customOutputLen'),
-    ...number('--random-input-len', 'randomInputLen'),
-    ...number('--random-output-len', 'randomOutputLen'),
-    ...number('--random-prefix-len', 'randomPrefixLen'),
-    ...number('--random-batch-size', 'randomBatchSize'),
-    ...number('--sonnet-input-len', 'sonnetInputLen'),
-    ...number('--sonnet-output-len', 'sonnetOutputLen'),
-    ...number('--sonnet-prefix-len', 'sonnetPrefixLen'),
-    ...number('--prefix-repetition-prefix-len', 'prefixRepetitionPrefixLen'),
-    ...number('--prefix-repetition-suffix-len', 'prefixRepetitionSuffixLen'),
-    ...number('--prefix-repetition-num-prefixes', 'prefixRepetitionNumPrefixes'),
-    ...number('--prefix-repetition-output-len', 'prefixRepetitionOutputLen'),
-  });
-}
 
 /** What the message must say in the cases that vLLM refuses. */
 const REFUSALS: Readonly<Record<string, RegExp>> = {
@@ -84,7 +52,9 @@ describe('vectors recorded from vLLM 0.30.0', () => {
   });
 
   it.each(cases.filter((c) => c.error === undefined))('$name', async (c) => {
-    const loaded = await loadSamples(requestOf(c), tokenizers.get(c.tokenizer)!);
+    const request = requestOfArgv(c.argv, c.mode, 'golden/');
+    const loaded = await loadSamples(request, tokenizers.get(c.tokenizer)!);
+    expect(ignoresEos(loaded.name, request.backend)).toBe(c.ignore_eos);
     const first = c.first_prompts ?? [];
     expect(loaded.samples.slice(0, first.length).map((sample) => sample.prompt)).toEqual(first);
     let manifest = '';
@@ -102,7 +72,9 @@ describe('vectors recorded from vLLM 0.30.0', () => {
   });
 
   it.each(cases.filter((c) => c.error !== undefined))('$name fails, with the remedy', async (c) => {
-    await expect(loadSamples(requestOf(c), tokenizers.get(c.tokenizer)!)).rejects.toMatchObject({
+    await expect(
+      loadSamples(requestOfArgv(c.argv, c.mode, 'golden/'), tokenizers.get(c.tokenizer)!),
+    ).rejects.toMatchObject({
       exitCode: 2,
       message: expect.stringMatching(REFUSALS[c.name] ?? /a refusal without a pattern/),
     });

@@ -33,6 +33,10 @@ describe('the format of a file', () => {
     [`{"text": "${long}", "t\\u0075rns": []}`, 'spec_bench'],
     ['{"prompt": "a", "output_tokens": 5}', 'custom'],
     ['{"prompt": "a", "image_files": []}', 'custom_image'],
+    ['{"conversations": []}\n', 'hf'],
+    ['[{"problem": "a", "solution": "b", "id": 1}]', 'hf'],
+    ['{"question": "a", "answer": "b"}', 'hf'],
+    ['{"messages": [{"content": "a"}], "category": "b"}', 'speed_bench'],
     ['{"timestamp": 1, "input_length": 5, "hash_ids": [1]}', 'timed_trace'],
     ['Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n5,ChatGPT,1,2,3,x', 'burstgpt'],
   ])('file %# is recognised', async (content, kind) => {
@@ -41,7 +45,6 @@ describe('the format of a file', () => {
   it.each([
     ['<!DOCTYPE html>', 'a web page (HTML)'],
     ['[{"instruction": "a", "output": "b"}]', 'a JSON list of objects with "instruction", "output"'],
-    ['{"conversations": []}\n', 'ShareGPT conversations as JSON lines, not as one JSON list'],
     ['{"a": {"turns": 1}}', 'JSON objects with "a"'],
     ['{}', 'a JSON object'],
     ['Shall I compare thee\nto a summer', 'text that begins "Shall I compare thee"'],
