@@ -3,15 +3,21 @@ import { HistogramSet, initHistograms } from './aggregate/histogram.ts';
 import type { WorkOrder } from './record/messages.ts';
 import { AnswerStream } from './sse/stream.ts';
 import { runWorker } from './transport/worker-run.ts';
+import { workerDeath } from './worker-death.ts';
 
 /** Runs the order to its end. */
 export default async function work(order: WorkOrder): Promise<void> {
   await initHistograms();
   const histograms = new HistogramSet();
+  const death = workerDeath(process.env['TABBY_LOAD_TEST_WORKER_DEATH'], order.worker);
+  let successes = 0;
   await runWorker(order, {
     newReader: () => new AnswerStream({ maxEventBytes: order.target.maxEventBytes }),
     measures: {
-      add: (record) => histograms.recordRequest(record),
+      add(record) {
+        histograms.recordRequest(record);
+        if (++successes === death?.after) death.strike();
+      },
       encode: () => histograms.encode(),
     },
   });

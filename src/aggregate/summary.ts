@@ -152,6 +152,12 @@ export interface RunSummary {
   readonly lengths: LengthSummary;
   readonly categories: readonly CategorySummary[];
   readonly connections: { readonly opened: number; readonly staleReconnects: number };
+  /** Answers with something other than events behind `[DONE]`. */
+  readonly trailingGarbage: number;
+  /** Answers that came compressed though nothing but identity was asked for, and the encoding of one of them. */
+  readonly compressed: { readonly answers: number; readonly encoding: string };
+  /** Requests that were sent again after a 429 or 503, how often, and the time waited for that. */
+  readonly retried: { readonly requests: number; readonly retries: number; readonly waitS: number };
   readonly cached: { readonly requests: number; readonly tokens: number; readonly promptTokens: number };
   readonly accepted: { readonly requests: number; readonly tokens: number; readonly outputTokens: number };
   readonly sources: readonly SourceSpan[];

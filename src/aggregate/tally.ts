@@ -51,6 +51,9 @@ export class Tally {
   failedAfterFirstToken = 0;
   staleReconnects = 0;
   opened = 0;
+  trailingGarbage = 0;
+  readonly compressed = { answers: 0, encoding: '' };
+  readonly retried = { requests: 0, retries: 0, waitS: 0 };
   readonly cached = { requests: 0, tokens: 0, promptTokens: 0 };
   readonly accepted = { requests: 0, tokens: 0, outputTokens: 0 };
   readonly finishReasons = new Map<string, number>();
@@ -70,6 +73,16 @@ export class Tally {
   add(record: RequestRecord): void {
     if (record.connect_s !== undefined) this.opened++;
     if (record.stale_reconnect === true) this.staleReconnects++;
+    if (record.trailing_garbage === true) this.trailingGarbage++;
+    if (record.content_encoding !== undefined) {
+      this.compressed.answers++;
+      this.compressed.encoding ||= record.content_encoding;
+    }
+    if (record.retries !== undefined) {
+      this.retried.requests++;
+      this.retried.retries += record.retries;
+      this.retried.waitS += record.retry_wait_s ?? 0;
+    }
     if (!record.success) this.#addFailure(record);
     else this.#addSuccess(record);
   }

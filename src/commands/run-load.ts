@@ -108,14 +108,21 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
       client_health: healthBlock(result, cpu.used(), isPlanned ? null : slots),
     };
     await outputs.records?.end(end);
-    const histograms = new HistogramSet();
-    for (const bytes of result.histograms) histograms.addEncoded(bytes);
+    const histograms = histogramsOf(result, aggregate);
     return { header, end, histograms, code: exitCodeOf(input, result, ending, failures) };
   } finally {
     view.stop();
     medians.close();
     ending.close();
   }
+}
+
+/** What the workers measured; a dead worker took its histograms with it, and then they are made from the requests. */
+function histogramsOf(result: LoadResult, aggregate: RunAggregate): HistogramSet {
+  if (result.lostWorkers.length > 0 || result.histograms.length === 0) return aggregate.histograms();
+  const histograms = new HistogramSet();
+  for (const bytes of result.histograms) histograms.addEncoded(bytes);
+  return histograms;
 }
 
 /** What the way the run went says about the exit code, before any limit on results. */

@@ -194,6 +194,8 @@ export type WorkerMessage =
       readonly failedConnections: number;
       readonly connectError: string | null;
     }
+  /** Where records that were not shipped yet lie, to be looked into should the thread die. */
+  | { readonly type: 'outbox'; readonly memory: SharedArrayBuffer }
   /** Encoded request records, one after another. */
   | { readonly type: 'records'; readonly worker: number; readonly bytes: Uint8Array; readonly lastEndMs: number }
   | { readonly type: 'end'; readonly worker: number; readonly health: WorkerHealth; readonly histograms: Uint8Array };

@@ -50,7 +50,11 @@ export function ownBlock(parts: OwnParts): Block {
       completed: summary.completed,
       failed: summary.failed,
     }),
+    outages: end['outages'],
+    lost_workers: end['lost_workers'],
     errors: errorsBlock(summary),
+    retried: retriedBlock(summary),
+    odd_answers: oddBlock(summary),
     finish_reasons: nonEmpty(Object.fromEntries(summary.finishReasons)),
     latency: latencyBlock(summary),
     server_times: serverBlock(summary),
@@ -132,6 +136,21 @@ function errorsBlock({ errorKinds, failed, failedAfterFirstToken }: RunSummary):
     present({ count, sample, statuses: nonEmpty(Object.fromEntries(statuses)) }),
   ]);
   return { kinds: Object.fromEntries(kinds), after_first_token: failedAfterFirstToken };
+}
+
+function retriedBlock({ retried }: RunSummary): Block | undefined {
+  if (retried.requests === 0) return undefined;
+  return { requests: retried.requests, retries: retried.retries, waited_s: retried.waitS };
+}
+
+/** Answers that were complete, and yet not as they should be. */
+function oddBlock({ trailingGarbage, compressed }: RunSummary): Block | undefined {
+  return nonEmpty(
+    present({
+      trailing_garbage: trailingGarbage > 0 ? trailingGarbage : undefined,
+      compressed: compressed.answers > 0 ? compressed : undefined,
+    }),
+  );
 }
 
 function framesBlock({ frames }: RunSummary): Block {

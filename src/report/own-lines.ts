@@ -35,6 +35,8 @@ const WIDTH = 110;
 export function ownLines(parts: OwnLineParts): string[] {
   const remarks = [
     ...errorLines(parts.summary),
+    ...retryLines(parts.summary),
+    ...oddLines(parts.summary),
     ...timeLines(parts),
     ...reasoningLines(parts.summary),
     ...frameLines(parts.summary),
@@ -77,6 +79,35 @@ function errorLines({ failed, completed, errorKinds, failedAfterFirstToken }: Ru
       return byStatus.map(([status, of]) => `${INDENT}${kind} ${status}, ${often(of.count)}: ${words(of.sample)}`);
     }),
   ];
+}
+
+function retryLines({ retried }: RunSummary): string[] {
+  if (retried.requests === 0) return [];
+  return [
+    `${requests(retried.requests)} sent again after 429 or 503 (--retries), ${number(retried.retries)} retries in all, ` +
+      `after ${retried.waitS.toFixed(1)} s of waiting: their times count from the first sending`,
+  ];
+}
+
+/** Answers that are complete, and yet not as they should be. */
+function oddLines({ trailingGarbage, compressed }: RunSummary): string[] {
+  const lines: string[] = [];
+  if (trailingGarbage > 0)
+    lines.push(`${answers(trailingGarbage)} bytes behind [DONE] that are no event; counted as complete`);
+  if (compressed.answers > 0) {
+    lines.push(
+      `${answers(compressed.answers)} a compressed body (${printable(compressed.encoding)}) although identity was asked for: frames may have been held back`,
+    );
+  }
+  return lines;
+}
+
+function requests(count: number): string {
+  return count === 1 ? '1 request was' : `${number(count)} requests were`;
+}
+
+function answers(count: number): string {
+  return count === 1 ? '1 answer had' : `${number(count)} answers had`;
 }
 
 /** What a server said, on one line and not too long. */

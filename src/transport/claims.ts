@@ -72,6 +72,10 @@ export class ClaimLedger {
     for (const { i } of records) this.arrived[i] = 1;
   }
 
+  hasArrived(i: number): boolean {
+    return this.arrived[i] === 1;
+  }
+
   /** The requests that worker `worker` had taken and of which no record came. They are taken as arrived from now on. */
   lostBy(worker: number): LostRequests {
     const indices: number[] = [];

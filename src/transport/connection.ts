@@ -21,7 +21,7 @@ const READ_BUFFER_BYTES = 256 * 1024;
 /** undici closes idle sockets by itself after 4 s unless told otherwise; closing is the server's affair here. */
 const KEEP_ALIVE_MS = 24 * 3600 * 1000;
 /** A connection that was opened ahead and waited longer than this may have been closed as idle; no server is quicker than that. */
-const IDLE_MS = 1000;
+const IDLE_MS = 2000;
 
 interface Prepared {
   readonly socket: Socket;

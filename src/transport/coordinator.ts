@@ -7,7 +7,7 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { messageOf, unreachableError, usageError } from '../errors.ts';
 import { monotonicOffsetMs, nowMs } from '../record/clock.ts';
-import { decodeRequests } from '../record/codec.ts';
+import { decodeRequests, encodeRequest } from '../record/codec.ts';
 import {
   CONTROL,
   type CoordinatorMessage,
@@ -25,6 +25,7 @@ import type { RequestRecord } from '../record/record.ts';
 import { ClaimLedger, lostRecord, makeClaims } from './claims.ts';
 import { wayWords } from './connect-error.ts';
 import { type Outage, type OutagePlan, OutageWatch } from './outage.ts';
+import { leftBehind } from './record-batch.ts';
 import { WorkView } from './shared-work.ts';
 
 /** What is to be done. */
@@ -97,6 +98,8 @@ interface WorkerPost {
   readonly slots: number;
   readonly port: MessagePort;
   readonly progress: Float64Array;
+  /** Records that it has not shipped yet. */
+  outbox: SharedArrayBuffer | null;
 }
 
 interface StartedWorker {
@@ -229,7 +232,7 @@ export class LoadRun {
     const worker = this.posts.length;
     const { port1, port2 } = new MessageChannel();
     const progress = new SharedArrayBuffer(PROGRESS.cells * 8);
-    const post: WorkerPost = { worker, slots, port: port1, progress: new Float64Array(progress) };
+    const post: WorkerPost = { worker, slots, port: port1, progress: new Float64Array(progress), outbox: null };
     this.posts.push(post);
     const order: WorkOrder = {
       worker,
@@ -250,6 +253,7 @@ export class LoadRun {
     const ready = new Promise<WorkerReady | null>((resolve) => {
       port1.on('message', (message: WorkerMessage) => {
         if (message.type === 'ready') resolve(message);
+        else if (message.type === 'outbox') post.outbox = message.memory;
         else this.take(message);
       });
       // A worker that dies while it starts must not leave the others waiting.
@@ -286,8 +290,9 @@ export class LoadRun {
     await next.ended;
   }
 
-  private recordLost({ worker }: WorkerPost, reason: string): number {
+  private recordLost({ worker, outbox }: WorkerPost, reason: string): number {
     if (Number.isNaN(this.startMs)) return 0;
+    if (outbox !== null) this.takeLeftBehind(leftBehind(outbox));
     const { indices, inFlight, succeeded, failed } = this.ledger.lostBy(worker);
     Atomics.sub(this.cells, CONTROL.inFlight, inFlight);
     Atomics.sub(this.cells, CONTROL.completed, succeeded);
@@ -304,15 +309,27 @@ export class LoadRun {
     return indices.length;
   }
 
-  private take(message: Exclude<WorkerMessage, { type: 'ready' }>): void {
+  private take(message: Exclude<WorkerMessage, { type: 'ready' | 'outbox' }>): void {
     if (message.type === 'records') {
       this.lastEndMs = Math.max(this.lastEndMs, message.lastEndMs);
-      const records = decodeRequests(message.bytes);
-      this.ledger.arrive(records);
-      this.plan.onRecords(message.bytes, records);
+      this.takeRecords(message.bytes);
     } else {
       this.health.push(message.health);
       this.histograms.push(message.histograms);
+    }
+  }
+
+  private takeRecords(bytes: Uint8Array): void {
+    const records = decodeRequests(bytes);
+    this.ledger.arrive(records);
+    this.plan.onRecords(bytes, records);
+  }
+
+  /** Records that a dead worker had not shipped, or had just shipped when it died. */
+  private takeLeftBehind(bytes: Uint8Array): void {
+    for (const record of decodeRequests(bytes)) {
+      if (this.ledger.hasArrived(record.i)) continue;
+      this.takeRecords(Uint8Array.from(encodeRequest(record)));
     }
   }
 

@@ -182,10 +182,20 @@ function faultOf(stream: AnswerReader): Failure {
   return { kind, words: `${lead}${words.slice(0, WORDS_LIMIT)}` };
 }
 
-/** Codes of the HTTP parser for a body that ends before its last chunk. */
-const CUT_OFF = /^(UND_ERR_SOCKET|HPE_INVALID_EOF_STATE|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/;
-/** Codes for bytes that are not HTTP. */
-const NOT_HTTP = /^(HPE_|UND_ERR_HEADERS_OVERFLOW)/;
+/** The body ended before its last chunk, or before its length was reached. undici's parser errors have a name, but no code. */
+function isCutOff(error: unknown): boolean {
+  if (/^(UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/.test(codeOf(error))) return true;
+  return nameOf(error) === 'HTTPParserError' && /Invalid EOF state/.test(messageOf(error));
+}
+
+function isNotHttp(error: unknown): boolean {
+  const isOurs = error instanceof BrokenChunk || codeOf(error) === 'UND_ERR_HEADERS_OVERFLOW';
+  return isOurs || nameOf(error) === 'HTTPParserError';
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : '';
+}
 
 /**
  * The connection broke. An answer that was under way and closed in order (FIN) was cut off; what is not HTTP cannot be read; anything
@@ -197,8 +207,8 @@ function brokenOf(exchange: Exchange, stream: AnswerReader): Failure {
   const frames = stream.tokenFrames;
   const where =
     status === 0 ? 'before an answer' : frames === 0 ? 'before the first token' : `after ${frames} token frames`;
-  if (status !== 0 && CUT_OFF.test(code)) return { kind: 'truncated', words: `connection closed ${where}` };
-  if (NOT_HTTP.test(code) || error instanceof BrokenChunk) {
+  if (status !== 0 && isCutOff(error)) return { kind: 'truncated', words: `connection closed ${where}` };
+  if (isNotHttp(error)) {
     return { kind: 'parse', words: `not HTTP ${where}: ${messageOf(error)}` };
   }
   const how = code === 'UND_ERR_SOCKET' ? 'closed' : 'broken';

@@ -65,7 +65,7 @@ class WorkerRun implements SlotHost {
   private readonly place: ConnectionPlace;
   private readonly slots: Slot[] = [];
   private readonly free: Slot[] = [];
-  private readonly batch = new RecordBatch();
+  private readonly batch: RecordBatch;
   private readonly claims: ClaimBook;
   private readonly parts: WorkerParts;
   private readonly health = new HealthMonitor();
@@ -92,6 +92,7 @@ class WorkerRun implements SlotHost {
     this.worker = order.worker;
     this.work = new WorkView(order.work);
     this.port = order.port;
+    this.batch = new RecordBatch((memory) => this.say({ type: 'outbox', memory }));
     this.control = new Int32Array(order.control);
     this.progress = new Float64Array(order.progress);
     this.claims = new ClaimBook(order.claims, order.worker);
@@ -338,6 +339,7 @@ class WorkerRun implements SlotHost {
     const bytes = this.batch.take();
     if (bytes === null) return;
     this.say({ type: 'records', worker: this.worker, bytes, lastEndMs: this.lastEndMs }, [bytes.buffer as ArrayBuffer]);
+    this.batch.clear();
   }
 
   private say(message: WorkerMessage, transfer: ArrayBuffer[] = []): void {

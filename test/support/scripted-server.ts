@@ -2,8 +2,9 @@
  * A server that answers as a script says, byte by byte: for endings that no well-behaved server produces. It understands just
  * enough HTTP to tell requests apart, and answers `/v1/model` as TabbyAPI does, so that a whole run can be pointed at it.
  */
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createServer as createTlsServer } from 'node:tls';
 
 /** A request as it came in. */
 export interface SeenRequest {
@@ -24,6 +25,8 @@ export interface Reply {
   /** Writes one HTTP chunk. */
   chunk(data: string): Promise<void>;
   wait(ms: number): Promise<void>;
+  /** The client has not gone, and the script has not closed. */
+  readonly isOpen: boolean;
   /** Closes in order (FIN). */
   close(): void;
   /** Breaks the connection (RST). */
@@ -36,12 +39,16 @@ export type Script = (reply: Reply, request: SeenRequest) => void | Promise<void
 /** A running server. */
 export interface ScriptedServer {
   readonly url: string;
+  readonly port: number;
   /** Requests the script has answered, or is answering. */
   readonly requests: readonly SeenRequest[];
   /** Connections accepted so far. */
   readonly connections: number;
   /** Most requests of the script that were being answered at the same time. */
   readonly maxInFlight: number;
+  /** Ends as a process that is killed: nobody listens, all connections are gone. {@link listenAgain} is its restart. */
+  stop(): Promise<void>;
+  listenAgain(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -81,31 +88,46 @@ export function jsonAnswer(status: string, value: unknown): string {
   return `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
-const MODEL_ANSWER = jsonAnswer('200 OK', {
-  id: 'Scripted',
-  object: 'model',
-  owned_by: 'tabbyAPI',
-  parameters: { max_seq_len: 8192, cache_size: 1 << 20, max_batch_size: 512, chunk_size: 2048 },
-});
+/** What `/v1/model` answers when this model is loaded. */
+function modelAnswer(model: string | null): string {
+  if (model === null) return jsonAnswer('503 Service Unavailable', { detail: 'No models are currently loaded.' });
+  return jsonAnswer('200 OK', {
+    id: model,
+    object: 'model',
+    owned_by: 'tabbyAPI',
+    parameters: { max_seq_len: 8192, cache_size: 1 << 20, max_batch_size: 512, chunk_size: 2048 },
+  });
+}
 
-/** Starts a server on a free port of 127.0.0.1. Every POST is answered by the script. */
-export async function startScripted(script: Script): Promise<ScriptedServer> {
+/** How a scripted server is set up. */
+export interface ScriptedOptions {
+  /** Where it listens; a free port of 127.0.0.1 when left out. */
+  readonly listen?: ListenOptions;
+  readonly tls?: { readonly key: string; readonly cert: string };
+  /** The model loaded at this moment; null = none. */
+  model?(): string | null;
+}
+
+/** Starts a server. Every POST is answered by the script. */
+export async function startScripted(script: Script, options: ScriptedOptions = {}): Promise<ScriptedServer> {
   const requests: SeenRequest[] = [];
   const sockets = new Set<Socket>();
   let connections = 0;
   let inFlight = 0;
   let maxInFlight = 0;
-  const server: Server = createServer((socket) => {
+  const onSocket = (socket: Socket): void => {
     const connection = connections++;
     sockets.add(socket);
     socket.on('error', () => undefined);
     socket.on('close', () => sockets.delete(socket));
     readRequests(socket, connection, async (request) => {
       if (request.method !== 'POST') {
-        socket.write(request.path === '/v1/model' ? MODEL_ANSWER : jsonAnswer('404 Not Found', { detail: 'Not Found' }));
+        const isModel = request.path.endsWith('/v1/model');
+        const model = options.model === undefined ? 'Scripted' : options.model();
+        socket.write(isModel ? modelAnswer(model) : jsonAnswer('404 Not Found', { detail: 'Not Found' }));
         return;
       }
-      if (request.path === '/v1/token/encode') {
+      if (request.path.endsWith('/v1/token/encode')) {
         const { text } = JSON.parse(request.body) as { text: string };
         const length = Math.ceil(text.length / 4);
         socket.write(jsonAnswer('200 OK', { tokens: [], length }));
@@ -117,11 +139,20 @@ export async function startScripted(script: Script): Promise<ScriptedServer> {
       await script(replyOn(socket), seen);
       inFlight--;
     });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address() as { port: number };
+  };
+  const server: Server = options.tls === undefined ? createServer(onSocket) : createTlsServer(options.tls, onSocket);
+  server.on('tlsClientError', () => undefined);
+  await new Promise<void>((resolve) => server.listen(options.listen ?? { port: 0, host: '127.0.0.1' }, resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const stop = async (): Promise<void> => {
+    const closed = new Promise((resolve) => server.close(resolve));
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `${options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
+    port,
     requests,
     get connections() {
       return connections;
@@ -129,10 +160,9 @@ export async function startScripted(script: Script): Promise<ScriptedServer> {
     get maxInFlight() {
       return maxInFlight;
     },
-    async close() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    stop,
+    listenAgain: () => new Promise<void>((resolve) => server.listen({ port, host: '127.0.0.1' }, resolve)),
+    close: stop,
   };
 }
 
@@ -146,6 +176,9 @@ function replyOn(socket: Socket): Reply {
     send,
     chunk: (data) => send(`${Buffer.byteLength(data).toString(16)}\r\n${data}\r\n`),
     wait: (ms) => sleep(ms),
+    get isOpen() {
+      return !socket.destroyed && socket.writable;
+    },
     close: () => socket.end(),
     reset: () => socket.resetAndDestroy(),
   };
