@@ -109,7 +109,15 @@ async function recognised(path: string | null): Promise<DataSetName> {
 /** A named data set failed on what is in its file: when the file looks like something else, says so. */
 async function withFormatHint(request: DataSetRequest, set: DataSet, error: unknown): Promise<unknown> {
   const { path, name } = request;
-  if (name === 'auto' || path === null || !(error instanceof AppError) || !error.message.startsWith(path)) return error;
+  // hf reads several formats and says itself what is amiss.
+  if (
+    name === 'auto' ||
+    name === 'hf' ||
+    path === null ||
+    !(error instanceof AppError) ||
+    !error.message.startsWith(path)
+  )
+    return error;
   const file = await openInput(path).catch(() => null);
   if (file === null) return error;
   try {
