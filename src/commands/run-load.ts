@@ -165,7 +165,8 @@ function hasPlan(work: SharedWork): boolean {
   return new Float64Array(work.plannedMs).some((ms) => ms > 0);
 }
 
-function checkOpenFiles(options: RunOptions, slots: number): void {
+/** Can so many connections be open at once? Throws a usage error when the system's limit is lower. */
+export function checkOpenFiles(options: RunOptions, slots: number): void {
   const limit = openFilesLimit();
   if (limit === null || slots + RESERVED_FILES <= limit) return;
   const asked =

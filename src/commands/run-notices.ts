@@ -53,8 +53,17 @@ export function noticeLines(options: RunOptions, server: ServerFound, taken: Tak
   return [
     `${count} requests from ${taken.name} (tokenizer: ${taken.tokenizerId ?? 'none'}${lengths})`,
     ...taken.notes,
+    ...fewLines(options, count),
     ...boundLines(options, server, count === 0 ? 0 : promptTokens / count),
   ].map(printable);
+}
+
+/** There are not enough requests to reach the asked concurrency. */
+function fewLines(options: RunOptions, count: number): readonly string[] {
+  if (options.maxConcurrency === null || count === 0 || count >= options.maxConcurrency) return [];
+  return [
+    `note: --concurrency ${options.maxConcurrency} cannot be reached with ${count} requests: all are sent at once`,
+  ];
 }
 
 /** TabbyAPI's batch slots and cache pages may be fewer than the asked concurrency: then requests queue on the server. */

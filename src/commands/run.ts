@@ -11,7 +11,7 @@ import { drawLora } from '../schedule/lora.ts';
 import type { ServerFound } from '../transport/server.ts';
 import { arrivalsOf, rpsChangeEvents } from './run-arrivals.ts';
 import { counterPairs, readCounters } from './run-counters.ts';
-import { carryLoad } from './run-load.ts';
+import { carryLoad, checkOpenFiles } from './run-load.ts';
 import { bannerLine, noticeLines } from './run-notices.ts';
 import { type Outputs, openOutputs } from './run-outputs.ts';
 import { checkReady, Prober } from './run-ready.ts';
@@ -26,6 +26,8 @@ export async function runCommand(options: RunOptions): Promise<ExitCode> {
   hideOnTerminal(secretsOfRun(options));
   await initHistograms();
   for (const line of options.warnings) printErr(`tabby-load: warning: ${line}`);
+  // What was asked for can be judged before anything is read or sent, even where fewer requests than that will come.
+  if (options.maxConcurrency !== null) checkOpenFiles(options, options.maxConcurrency);
   const outputs = await openOutputs(options);
   try {
     return await runOn(options, outputs);

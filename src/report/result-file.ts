@@ -63,7 +63,7 @@ function shortened(text: string, bytes: number): string {
  */
 export async function checkWritable(path: string, option: string): Promise<void> {
   try {
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolder(dirname(path));
     const found = await stat(path).catch(() => null);
     if (found?.isDirectory()) throw usageError(`${option}: ${path} is a folder`, 'Give a file name.');
     if (found !== null) await access(path, constants.W_OK);
@@ -94,10 +94,26 @@ export async function writeResult(
   else await writeWhole(path, resultChunks(result), option);
 }
 
+/**
+ * Makes a folder and those above it. Not by mkdir's `recursive`, which tries for ever where the system denies a folder as missing
+ * (below /proc).
+ */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'EEXIST' || (code !== 'ENOENT' && (await stat(path).catch(() => null))?.isDirectory())) return;
+    if (code !== 'ENOENT' || dirname(path) === path) throw error;
+    await makeFolder(dirname(path));
+    await mkdir(path);
+  }
+}
+
 /** Writes a file whole or not at all, in UTF-8. Devices and pipes are written directly. */
 export async function writeWhole(path: string, chunks: Iterable<string>, option: string): Promise<void> {
   try {
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolder(dirname(path));
     const found = await stat(path).catch(() => null);
     const isPlain = found === null || found.isFile();
     const target = isPlain ? await temporaryFile(path) : path;
@@ -115,7 +131,7 @@ export async function writeWhole(path: string, chunks: Iterable<string>, option:
 
 async function appendChunks(path: string, chunks: Iterable<string>, option: string): Promise<void> {
   try {
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolder(dirname(path));
     const size = (await stat(path).catch(() => null))?.size ?? 0;
     if (size > 0) await appendFile(path, '\n');
     for (const chunk of gathered(chunks)) await appendFile(path, chunk);

@@ -182,7 +182,9 @@ function keyRefused(find: FindServer, answer: SmallAnswer): AppError {
 function words(answer: SmallAnswer): string {
   const json = answer.json as { detail?: unknown; error?: { message?: unknown } } | undefined | null;
   const said = json?.detail ?? json?.error?.message ?? answer.text;
-  return (typeof said === 'string' ? said : JSON.stringify(said)).slice(0, 300);
+  // Pages are not for reading on a terminal: their text is.
+  const text = (typeof said === 'string' ? said : JSON.stringify(said)).replace(/<[^>]*>/g, ' ');
+  return text.replace(/\s+/g, ' ').trim().slice(0, 300);
 }
 
 function isTabby(json: unknown): json is Record<string, unknown> {
