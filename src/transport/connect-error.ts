@@ -29,6 +29,8 @@ export function connectWords(way: string, error: unknown): string {
   // localhost tries several addresses; the first reason says enough.
   const inner = error instanceof AggregateError && error.errors.length > 0 ? (error.errors[0] as unknown) : error;
   const code = codeOf(inner) || codeOf(error);
-  const message = messageOf(inner) || code;
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER')
+    return `cannot connect to ${way}: no TLS is spoken there (http:// instead?)`;
+  const message = messageOf(inner).trim() || code;
   return `cannot connect to ${way}: ${message.includes(code) ? message : `${code} ${message}`}`;
 }

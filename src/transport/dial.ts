@@ -2,9 +2,9 @@
  * Opens one connection along a {@link Route}: plain, TLS, over a unix socket, or through an HTTP proxy's tunnel (CONNECT, RFC 9110
  * §9.3.6). Time limits are the caller's.
  */
-import { connect as connectTcp, isIP, type Socket, type TcpNetConnectOpts } from 'node:net';
+import { connect as connectTcp, isIP, type LookupFunction, type Socket, type TcpNetConnectOpts } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { bareHost, type Route } from './route.ts';
+import { bareHost, isLoopback, type Route } from './route.ts';
 
 /** What a tunnel may answer before its empty line. */
 const MAX_TUNNEL_HEAD_BYTES = 16 * 1024;
@@ -62,7 +62,7 @@ export function dial(route: Route, done: Dialled, makeSocket: MakeSocket = conne
     socket.setNoDelay(true);
   };
   if (isTls && route.proxy !== null) {
-    const under = connectTcp({ host: route.proxy.host, port: route.proxy.port, noDelay: true });
+    const under = connectTcp({ ...hostPlace(route.proxy.host, route.proxy.port), noDelay: true });
     step(under, 'connect', () =>
       openTunnel(under, route, url, (error) => (error === null ? secure(under) : finish(error))),
     );
@@ -72,11 +72,32 @@ export function dial(route: Route, done: Dialled, makeSocket: MakeSocket = conne
 }
 
 /** Where the first socket goes. */
-function placeOf(route: Route, url: URL): { host: string; port: number } | { path: string } {
+function placeOf(route: Route, url: URL): HostPlace | { path: string } {
   if (route.unixSocket !== null) return { path: route.unixSocket };
-  if (route.proxy !== null) return { host: route.proxy.host, port: route.proxy.port };
-  return { host: bareHost(url), port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)) };
+  if (route.proxy !== null) return hostPlace(route.proxy.host, route.proxy.port);
+  return hostPlace(bareHost(url), Number(url.port || (url.protocol === 'https:' ? 443 : 80)));
 }
+
+interface HostPlace {
+  readonly host: string;
+  readonly port: number;
+  readonly lookup?: LookupFunction;
+}
+
+/** `localhost` is both loopback addresses whatever the resolver says (RFC 6761 §6.3): many know only one, and servers listen on either. */
+function hostPlace(host: string, port: number): HostPlace {
+  return isIP(host) === 0 && isLoopback(host) ? { host, port, lookup: lookupLoopback } : { host, port };
+}
+
+const LOOPBACKS = [
+  { address: '127.0.0.1', family: 4 },
+  { address: '::1', family: 6 },
+];
+
+const lookupLoopback: LookupFunction = (_host, { all }, callback) => {
+  if (all === true) callback(null, LOOPBACKS);
+  else callback(null, '127.0.0.1', 4);
+};
 
 /** Asks the proxy for a tunnel and reads its answer. */
 function openTunnel(socket: Socket, route: Route, url: URL, done: (error: Error | null) => void): void {
