@@ -19,6 +19,7 @@ import { endReport } from './run-report.ts';
 import { meetServer } from './run-server.ts';
 import { secretsOfRun, workOf } from './run-target.ts';
 import { runWarmUps } from './run-warmup.ts';
+import { withDataSet } from './samples.ts';
 import { type TakenSamples, takeSamples } from './take-samples.ts';
 
 /** Runs the load and reports it. Returns the exit code; throws AppError for what was foreseen to go wrong. */
@@ -48,7 +49,7 @@ async function runOn(options: RunOptions, outputs: Outputs): Promise<ExitCode> {
   }
   const taken = await takeSamples(options, server);
   try {
-    return await measure(options, server, outputs, taken);
+    return await measure(withDataSet(options, taken.name), server, outputs, taken);
   } finally {
     await taken.close();
   }

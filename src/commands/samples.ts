@@ -5,11 +5,12 @@
 import { randomBytes } from 'node:crypto';
 import type { DataSetRequest } from '../dataset/data-set.ts';
 import type { DataSetOptions } from '../dataset/data-set-options.ts';
+import { ignoresEos, isSelfTimed } from '../dataset/facts.ts';
 import { type LoadedSamples, loadSamples } from '../dataset/load.ts';
 import { openManifest, saveManifest, writeManifest } from '../dataset/manifest.ts';
 import { openTokenizer, recogniseTokenizer, type TokenizerSpec } from '../dataset/tokenizer-open.ts';
 import { EXIT, type ExitCode, usageError } from '../errors.ts';
-import type { SamplesOptions } from '../options/table.ts';
+import type { RunOptions, SamplesOptions } from '../options/table.ts';
 import { hideOnTerminal, printable, printErr, writeOut } from '../report/terminal.ts';
 import { smallConnector } from '../transport/http-json.ts';
 import { pathVia, proxyHeaders } from '../transport/route.ts';
@@ -102,6 +103,16 @@ function dataSetOptionsOf(options: SampleOptions): DataSetOptions {
     hfSplit: options.hfSplit,
     hfName: options.hfName,
     hfOutputLen: options.hfOutputLen,
+  };
+}
+
+/** The options of a run once its data set is known: what vLLM sets by the data set's name, where `--dataset FILE` has named none. */
+export function withDataSet(options: RunOptions, name: string): RunOptions {
+  if (options.datasetName !== null) return options;
+  return {
+    ...options,
+    ignoreEos: options.ignoreEos || ignoresEos(name, options.backend),
+    selfTimed: options.selfTimed ?? (isSelfTimed(name) ? true : null),
   };
 }
 

@@ -10,6 +10,8 @@ import { type HfFile, openHfFile } from './hf-rows.ts';
 /** An opened data set. The caller closes the files. */
 export interface HfSource {
   readonly kind: HfKind;
+  /** The kind was named; else its columns told it. */
+  readonly isNamed: boolean;
   readonly files: readonly HfFile[];
 }
 
@@ -37,7 +39,11 @@ export async function openSource(request: DataSetRequest): Promise<HfSource> {
         : [path];
   const files = await openAll(paths);
   try {
-    return { kind: checkedKind(named ?? kindByColumns(files[0]!.columns), files[0]!), files };
+    return {
+      kind: checkedKind(named ?? kindByColumns(files[0]!.columns), files[0]!),
+      isNamed: named !== undefined,
+      files,
+    };
   } catch (error) {
     await Promise.all(files.map((file) => file.close()));
     throw error;

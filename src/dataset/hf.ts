@@ -34,8 +34,8 @@ export const hf: DataSet = {
       const found = await sampleRows(request, counter, source);
       if (found.samples.length === 0) throw nothingFits(source);
       const all = oversample(found.samples, request.numPrompts, request.seed, request, random);
-      const rules = `${request.path}: read by the rules of ${source.kind.label} data sets`;
-      return { samples: all.samples, notes: [rules, ...found.notes, ...all.notes] };
+      const rules = source.isNamed ? [] : [`${request.path}: read by the rules of ${source.kind.label} data sets`];
+      return { samples: all.samples, notes: [...rules, ...found.notes, ...all.notes] };
     } finally {
       await Promise.all(source.files.map((file) => file.close()));
     }

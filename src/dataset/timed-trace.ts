@@ -20,11 +20,20 @@ import type { LocalTokenizer } from './tokenizer.ts';
 /** vLLM does not pass `--seed` on to this data set, which seeds both global generators with its default. */
 const FIXED_SEED = 0;
 
+/** The backends that take token ids. */
+const COMPLETIONS: ReadonlySet<string> = new Set(['openai', 'vllm']);
+
 /** Timed traces (`--dataset-name timed_trace`). */
 export const timedTrace: DataSet = {
   name: 'timed_trace',
   needsFile: true,
   async sample(request, tokenizer, random, numpy) {
+    if (!COMPLETIONS.has(request.backend)) {
+      throw usageError(
+        `the timed_trace data set has prompts of token ids, which --backend ${request.backend} does not take`,
+        'Use a completions backend: --backend openai or vllm.',
+      );
+    }
     const local = needLocalTokenizer(tokenizer, 'timed_trace', 'makes its prompts from token ids');
     random.seed(FIXED_SEED);
     numpy.seed(FIXED_SEED);

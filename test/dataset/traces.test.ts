@@ -91,6 +91,12 @@ describe('timed_trace', () => {
     await expect(trace([row])).rejects.toMatchObject(refusal(message));
   });
 
+  it('refuses backends that take no token ids', async () => {
+    await expect(trace([ROW], { backend: 'openai-chat' })).rejects.toMatchObject(
+      refusal(/^the timed_trace data set has prompts of token ids, which --backend openai-chat does not take$/),
+    );
+  });
+
   it('refuses a file without rows', async () => {
     await expect(trace([])).rejects.toMatchObject(refusal(/trace\.jsonl has no rows$/));
   });
