@@ -19,6 +19,7 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
       printOut(`tabby-load ${VERSION}`);
       return EXIT.ok;
     case 'run':
+      isRun = true;
       return (await import('./commands/run.ts')).runCommand(line.options);
     case 'report':
       return (await import('./commands/report.ts')).reportCommand(line.options);
@@ -54,18 +55,34 @@ function explain(error: unknown): ExitCode {
   return EXIT.bug;
 }
 
-/** A reader of our output that left (`| head`) is no mistake of anyone: stop writing to it, and let the run end as it would. */
-function ignoreClosedPipes(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error) => {
-      if (codeOf(error) !== 'EPIPE') process.exit(explain(error));
-    });
-  }
+/** What became of stdout: a report that cannot be written anywhere is a failure, one that nobody wanted to read to its end is none. */
+let stdoutCode: ExitCode = EXIT.ok;
+
+/**
+ * Trouble with what is printed never ends a run: files are still to be written. A reader that left (`| head`) is no mistake of anyone;
+ * a full disk under a redirected stdout is told once. About stderr nothing can be told.
+ */
+function watchOutput(): void {
+  process.stderr.on('error', () => undefined);
+  let isTold = false;
+  process.stdout.on('error', (error) => {
+    if (codeOf(error) === 'ERR_STREAM_DESTROYED' || isTold) return;
+    isTold = true;
+    if (codeOf(error) === 'EPIPE') {
+      if (isRun) printErrSync('tabby-load: note: stdout was closed; the rest of the report is in the files only');
+      return;
+    }
+    stdoutCode = EXIT.usage;
+    printErrSync(`tabby-load: error: stdout cannot be written: ${printable(messageOf(error))}`);
+  });
 }
 
-ignoreClosedPipes();
+/** Is something measured, whose loss is worth a word? */
+let isRun = false;
+
+watchOutput();
 process.on('uncaughtException', (error) => process.exit(explain(error)));
 process.on('unhandledRejection', (error) => process.exit(explain(error)));
 const code = await main(process.argv.slice(2)).catch(explain);
 // Left-over connections and timers must not keep a finished program alive; what was printed is handed over first.
-process.stdout.write('', () => process.exit(code));
+process.stdout.write('', () => process.exit(code === EXIT.ok ? stdoutCode : code));

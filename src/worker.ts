@@ -1,15 +1,15 @@
 /** Entry of a worker thread (piscina): one long task per run. Joins the transport to the stages behind it. */
 import { HistogramSet, initHistograms } from './aggregate/histogram.ts';
+import { workerDeath } from './commands/worker-death.ts';
 import type { WorkOrder } from './record/messages.ts';
 import { AnswerStream } from './sse/stream.ts';
 import { runWorker } from './transport/worker-run.ts';
-import { workerDeath } from './worker-death.ts';
 
 /** Runs the order to its end. */
 export default async function work(order: WorkOrder): Promise<void> {
   await initHistograms();
   const histograms = new HistogramSet();
-  const death = workerDeath(process.env['TABBY_LOAD_TEST_WORKER_DEATH'], order.worker);
+  const death = workerDeath(order.worker);
   let successes = 0;
   await runWorker(order, {
     newReader: () => new AnswerStream({ maxEventBytes: order.target.maxEventBytes }),

@@ -1,11 +1,12 @@
 /** Puts a finished report out: on the terminal, and where else the user asked for it. */
 import type { HistogramSet } from '../aggregate/histogram.ts';
 import { histogramLog } from '../aggregate/histogram-log.ts';
+import { messageOf } from '../errors.ts';
 import type { RecordEnd, RecordHeader } from '../record/record.ts';
 import type { FinishedReport } from '../report/finish.ts';
 import { resultChunks } from '../report/json.ts';
 import { resultPath, writeResult, writeWhole } from '../report/result-file.ts';
-import { printErr, printOut, writeOut } from '../report/terminal.ts';
+import { printable, printErr, printOut, writeOut } from '../report/terminal.ts';
 
 /** Options that say where a report goes. */
 export interface SavePlaces {
@@ -29,8 +30,9 @@ export interface PutOut {
 }
 
 /**
- * Warnings to stderr, the table to stdout (unless the JSON goes there), then the files.
- * @throws a usage error when a file cannot be written
+ * Warnings to stderr, the table to stdout (unless the JSON goes there), then the files. A file that cannot be written does not keep the
+ * others from being written.
+ * @throws a usage error when a file could not be written
  */
 export async function putOut({ report, header, end, places, histograms }: PutOut): Promise<void> {
   const { result } = report;
@@ -41,15 +43,25 @@ export async function putOut({ report, header, end, places, histograms }: PutOut
   } else if (!places.quiet) {
     for (const line of report.consoleLines) printOut(line);
   }
-  if (places.json !== null && places.json !== '-') await writeResult(places.json, result, false, '--json');
-  if (places.saveResult || places.appendResult) {
-    const path = resultPath(report.settings, places, report.date);
-    await writeResult(path, result, places.appendResult, '--result-dir');
-    printErr(`tabby-load: result: ${path}`);
-  }
-  if (places.saveHdr === null) return;
+  const writers: (() => Promise<void>)[] = [];
+  const { json, saveHdr } = places;
+  if (json !== null && json !== '-') writers.push(() => writeResult(json, result, false, '--json'));
+  if (places.saveResult || places.appendResult) writers.push(() => saveResult(report, places));
+  if (saveHdr !== null) writers.push(() => saveHistograms(saveHdr, histograms(), header, end));
+  const troubles: unknown[] = [];
+  for (const write of writers) await write().catch((error: unknown) => troubles.push(error));
+  // The first ends the program; the others are told here.
+  for (const trouble of troubles.slice(1)) printErr(`tabby-load: error: ${printable(messageOf(trouble))}`);
+  if (troubles.length > 0) throw troubles[0];
+}
+
+async function saveResult(report: FinishedReport, places: SavePlaces): Promise<void> {
+  const path = resultPath(report.settings, places, report.date);
+  await writeResult(path, report.result, places.appendResult, '--result-dir');
+  printErr(`tabby-load: result: ${printable(path)}`);
+}
+
+async function saveHistograms(path: string, set: HistogramSet, header: RecordHeader, end: RecordEnd): Promise<void> {
   const span = { startedAtMs: Date.parse(header.started_at), durationS: end.duration_s };
-  const set = histograms();
-  await writeWhole(places.saveHdr, [histogramLog(set, span)], '--save-hdr');
-  set.destroy();
+  await writeWhole(path, [histogramLog(set, span)], '--save-hdr').finally(() => set.destroy());
 }

@@ -62,6 +62,12 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
   const failures = new FailureCount(options);
   const canGrow = options.maxConcurrency === null && isPlanned;
   let isOver = false;
+  let isTroubleTold = false;
+  const tellTrouble = (): void => {
+    const trouble = outputs.records?.failure ?? null;
+    if (trouble !== null && !isTroubleTold) printErr(`tabby-load: warning: ${printable(trouble)}`);
+    isTroubleTold ||= trouble !== null;
+  };
   const run: LoadRun = new LoadRun({
     target: targetOf(options, server),
     timeouts: timeoutsOf(options),
@@ -74,6 +80,7 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
       // What still comes when nobody waits any longer is not in the report, so it is not in the records either.
       if (isOver) return;
       outputs.records?.appendEncoded(bytes);
+      tellTrouble();
       for (const record of records) {
         aggregate.add(record);
         if (record.success) medians.add(record);

@@ -11,7 +11,8 @@ export interface WorkerDeath {
 }
 
 /** The death of this worker; null when none is ordered, as always outside of tests. */
-export function workerDeath(order: string | undefined, worker: number): WorkerDeath | null {
+export function workerDeath(worker: number): WorkerDeath | null {
+  const order = process.env['TABBY_LOAD_TEST_WORKER_DEATH'];
   const [, how = '', who = '', after = ''] = /^(throw|exit|heap) (\d+|all) (\d+)$/.exec(order ?? '') ?? [];
   if (how === '' || (who !== 'all' && Number(who) !== worker)) return null;
   return { after: Number(after), strike: () => setImmediate(DEATHS[how as keyof typeof DEATHS]) };
