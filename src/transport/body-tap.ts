@@ -79,7 +79,8 @@ export class BodyTap {
    * @returns the position from which the parser has to go on (behind {@link heldBytes}), or `length` when all was taken.
    */
   take(bytes: Buffer, length: number, body: TakeBody): number {
-    const end = this.walk(bytes, 0, length, body);
+    const whole = this.state === STATE.size && this.digits === 0 ? takeWholeChunks(bytes, length, body) : 0;
+    const end = whole === length ? length : this.walk(bytes, whole, length, body);
     if (end < length || this.state === STATE.unknown) {
       this.isTaking = false;
       this.isArmed = false;
@@ -109,7 +110,7 @@ export class BodyTap {
       switch (this.state) {
         case STATE.size: {
           const byte = bytes[at] as number;
-          const digit = hexDigit(byte);
+          const digit = HEX[byte] as number;
           if (digit >= 0 && this.digits < MAX_SIZE_DIGITS) {
             this.size = this.size * 16 + digit;
             this.digits++;
@@ -178,8 +179,33 @@ function bodyStart(bytes: Buffer, length: number): number {
   return end < 0 ? -1 : end + HEADER_END.length;
 }
 
-function hexDigit(byte: number): number {
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
-  const lower = byte | 0x20;
-  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+/**
+ * The common case without a state machine: chunks that lie wholly in one read, from a chunk boundary on.
+ * @returns the boundary behind the last of them
+ */
+function takeWholeChunks(bytes: Buffer, length: number, body: TakeBody): number {
+  let boundary = 0;
+  for (;;) {
+    let at = boundary;
+    let size = 0;
+    while (at < length) {
+      const digit = HEX[bytes[at] as number] as number;
+      if (digit < 0) break;
+      size = size * 16 + digit;
+      at++;
+    }
+    const dataStart = at + 2;
+    const dataEnd = dataStart + size;
+    if (size === 0 || at - boundary > MAX_SIZE_DIGITS || dataEnd + 2 > length) return boundary;
+    if (bytes[at] !== CR || bytes[at + 1] !== LF || bytes[dataEnd] !== CR || bytes[dataEnd + 1] !== LF) return boundary;
+    body(bytes, dataStart, dataEnd);
+    boundary = dataEnd + 2;
+    if (boundary === length) return boundary;
+  }
 }
+
+/** Value of each byte as a hexadecimal digit; −1 for all others. */
+const HEX = Int8Array.from({ length: 256 }, (_, byte) => {
+  const value = Number.parseInt(String.fromCharCode(byte), 16);
+  return Number.isNaN(value) ? -1 : value;
+});
