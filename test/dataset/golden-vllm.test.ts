@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ignoresEos } from '../../src/dataset/facts.ts';
 import { loadSamples } from '../../src/dataset/load.ts';
 import { writeManifest } from '../../src/dataset/manifest.ts';
+import { NumpyGenerator } from '../../src/dataset/numpy-generator.ts';
 import type { LocalTokenizer } from '../../src/dataset/tokenizer.ts';
 import { openLocalTokenizer } from '../../src/dataset/tokenizer-local.ts';
 import { goldenCases } from '../support/fixtures.ts';
@@ -21,6 +22,13 @@ interface GoldenCase {
   readonly first_prompts?: readonly unknown[];
   readonly py_random_next3?: readonly number[];
   readonly np_random_next3?: readonly number[];
+  readonly debug?: {
+    readonly input_lens: readonly number[];
+    readonly output_lens: readonly number[];
+    readonly offsets: readonly number[];
+    readonly vocab_size: number;
+    readonly num_special_tokens_to_add: number;
+  };
   readonly error?: { readonly type: string; readonly message: string };
 }
 
@@ -69,6 +77,20 @@ describe('vectors recorded from vLLM 0.30.0', () => {
     const { pyRandom, npRandom } = loaded;
     expect([pyRandom.random(), pyRandom.random(), pyRandom.random()]).toEqual(c.py_random_next3);
     expect([npRandom.random(), npRandom.random(), npRandom.random()]).toEqual(c.np_random_next3);
+  });
+
+  it.each(cases.filter((c) => c.debug !== undefined))('$name draws lengths and offsets as recorded', (c) => {
+    const { seed, randomInputLen, randomOutputLen, randomRangeRatio } = requestOfArgv(c.argv, c.mode, '');
+    const debug = c.debug!;
+    const generator = new NumpyGenerator(seed);
+    const draw = (mean: number, ratio: number, least: number, recorded: readonly number[]) => {
+      const low = Math.max(least, Math.floor(mean * (1 - ratio)));
+      const high = Math.max(least, Math.ceil(mean * (1 + ratio)));
+      expect(generator.integers(low, high + 1, recorded.length)).toEqual(recorded);
+    };
+    draw(randomInputLen - debug.num_special_tokens_to_add, randomRangeRatio.input, 0, debug.input_lens);
+    draw(randomOutputLen, randomRangeRatio.output, 1, debug.output_lens);
+    expect(generator.integers(0, debug.vocab_size, debug.offsets.length)).toEqual(debug.offsets);
   });
 
   it.each(cases.filter((c) => c.error !== undefined))('$name fails, with the remedy', async (c) => {
