@@ -60,6 +60,36 @@ export const LATENCY_METRICS: readonly LatencyMetric[] = [
   ),
 ];
 
+/** Keys of the latency metrics that only tabby-load reports. */
+export type OwnMetricKey = 'ntpot';
+
+/** A latency metric of ours: reported under `tabby_load`, never among vLLM's keys. Lower is better. */
+export interface OwnMetric {
+  readonly key: OwnMetricKey;
+  readonly label: string;
+  readonly header: string;
+  readonly unit: 'ms';
+  readonly lowerIsBetter: true;
+  readonly formula: string;
+  readonly per: 'request';
+}
+
+/**
+ * Latency metrics of ours. `ntpot`: e2el / output tokens, requests with at least one token. Unlike TPOT it holds the wait for the
+ * first token, spread over the answer: what a token costs from the user's side, comparable between answers of any length.
+ */
+export const OWN_METRICS: readonly OwnMetric[] = [
+  {
+    key: 'ntpot',
+    label: 'NTPOT',
+    header: 'Normalised Time per Output Token',
+    unit: 'ms',
+    lowerIsBetter: true,
+    formula: '(last token frame - send) / output tokens',
+    per: 'request',
+  },
+];
+
 /** Metrics that a goodput limit (`--goodput KEY:MS`) may name, as in vLLM. */
 export const GOODPUT_KEYS = ['ttft', 'tpot', 'e2el'] as const;
 

@@ -2,7 +2,7 @@
  * Collects the requests of a run as they end and yields every figure of it. Requests come in any order; statistics are taken in
  * sample order, so that they equal vLLM's bit for bit and do not depend on who finished first.
  *
- * Memory: about 130 bytes per request and 8 per gap between token frames while values are kept (`maxExactValues` per series), twice
+ * Memory: about 140 bytes per request and 8 per gap between token frames while values are kept (`maxExactValues` per series), twice
  * the gaps' while they are sorted. A series with more values goes over to a HDR histogram: first the gaps, then, when there are
  * more requests than that, all the others. What is a plain count is always exact.
  */
@@ -10,10 +10,13 @@ import type { GoodputKey } from '../metrics.ts';
 import type { RequestRecord } from '../record/record.ts';
 import { HistogramSet } from './histogram.ts';
 import { PeakCounter, PeakEstimate, type Peaks } from './peaks.ts';
+import { delaysOf, PlanTally } from './plan.ts';
 import { RunningSeries } from './running.ts';
-import { runSeries, storedSeries } from './series.ts';
-import { OWN_KEYS, OWN_SERIES, positionOf, RequestStore, type SampleOrder } from './store.ts';
-import type { RunSummary, SourceSpan } from './summary.ts';
+import { runningSeries, runSeries, storedSeries } from './series.ts';
+import { SteadyRunning, type TokensOf } from './steady-running.ts';
+import { steadyStored } from './steady-stored.ts';
+import { isUnsent, OWN_KEYS, OWN_SERIES, positionOf, RequestStore, type SampleOrder, takenS } from './store.ts';
+import type { PlanSummary, RunSummary, SourceSpan, SteadySummary } from './summary.ts';
 import { Tally } from './tally.ts';
 
 /** Limits of `--goodput`, in milliseconds. */
@@ -41,6 +44,12 @@ export interface SummarizeOptions {
   readonly durationS: number;
   /** For successful requests whose server told no token count; without it each of them counts as 1 token. */
   readonly countTokens?: CountTokens;
+  /** `--max-concurrency` of one source; null when there was no such limit. */
+  readonly maxConcurrency?: number | null;
+  /** Share of the concurrency from which on the run counts as steady; absent: no steady state is looked for. */
+  readonly steadyShare?: number;
+  /** The requests had times at which they were due: compare them with when they were sent. */
+  readonly isOpenLoop?: boolean;
 }
 
 /** A successful request whose tokens are still to be counted. */
@@ -48,6 +57,7 @@ interface Pending {
   /** Position in the store, −1 when it is no longer kept. */
   readonly at: number;
   readonly text: string;
+  readonly start: number;
   readonly ttft: number;
   readonly latency: number;
   readonly category: string | undefined;
@@ -60,6 +70,7 @@ export class RunAggregate {
   readonly #max: number;
   readonly #goodput: GoodputLimits;
   readonly #tally = new Tally();
+  readonly #plan = new PlanTally();
   readonly #pending: Pending[] = [];
   readonly #spans: { requests: number; firstStart: number; lastEnd: number }[] = [emptySpan()];
   /** Null once there are more requests than may be kept. */
@@ -68,6 +79,8 @@ export class RunAggregate {
   #running: RunningSeries | null = null;
   /** Set with {@link #running}: peaks without gaps. */
   #estimate: PeakEstimate | null = null;
+  /** Set with {@link #running}: what the steady-state window is made from. */
+  #steady: SteadyRunning | null = null;
   /** Goodput of requests that are not kept. */
   #good = 0;
   #audio = 0;
@@ -84,22 +97,29 @@ export class RunAggregate {
     this.#spans.push(emptySpan());
     this.#store?.nextSource();
     this.#tally.nextSource();
+    this.#plan.nextSource();
   }
 
   /** Takes one finished request. Its arrays are copied, so its buffers may be reused. */
   add(record: RequestRecord): void {
     this.#tally.add(record);
+    this.#plan.add(record);
     stretch(this.#spans[this.#spans.length - 1] as Span, record);
     this.#makeRoom(record.itl.length);
     const at = this.#store === null ? -1 : this.#store.add(record);
     if (at === -1) this.#runOwn(record);
+    if (at === -1) {
+      const over = record.start_time + (isUnsent(record) ? 0 : takenS(record));
+      this.#steady?.addRequest(timesOf(record), over, record.success, record.prompt_len);
+    }
     if (!record.success) return;
     this.#estimate?.add({ start: record.start_time, ttft: record.ttft, latency: record.latency }, record.itl);
     this.#running?.addAll('itl', record.itl);
+    this.#steady?.addGaps(record.start_time, record.itl);
     if (at === -1) this.#runMetrics(record);
-    const { ttft, latency, category } = record;
-    if (record.output_tokens) this.#settle(at, { ttft, latency, category, tokens: record.output_tokens });
-    else this.#pending.push({ at, ttft, latency, category, text: record.generated_text ?? '' });
+    const request = { ...timesOf(record), category: record.category };
+    if (record.output_tokens) this.#settle(at, { ...request, tokens: record.output_tokens });
+    else this.#pending.push({ at, ...request, text: record.generated_text ?? '' });
   }
 
   /** Requests that succeeded so far. */
@@ -140,6 +160,7 @@ export class RunAggregate {
       const { ttft, latency, start, arrival, tokens } = store.row(at);
       set.record('ttft', ttft);
       if (tokens > 1) set.record('tpot', (latency - ttft) / (tokens - 1));
+      if (tokens > 0) set.record('ntpot', latency / tokens);
       if (store.gapsKept) set.recordAll('itl', store.gapsOf(at));
       set.record('e2el', latency);
       set.record('client_queue_time', start - arrival);
@@ -173,6 +194,8 @@ export class RunAggregate {
       maxOutputTokensPerS: peaks.tokensPerS,
       maxConcurrentRequests: peaks.concurrentRequests,
       ...series,
+      steady: this.#steadyState(options, order),
+      plan: options.isOpenLoop === true ? this.#planSummary(options, order) : null,
       detail: store?.detail(order) ?? null,
       firstErrors: tally.firstErrors(order.repeated > 0),
       tokenCounts: { told: tally.told, counted, assumedOne: pending - counted },
@@ -204,11 +227,13 @@ export class RunAggregate {
 
   #spillGaps(store: RequestStore): void {
     this.#running = new RunningSeries(new HistogramSet());
+    this.#steady = new SteadyRunning();
     this.#estimate = new PeakEstimate(store.size === 0 ? 0 : store.row(0).start);
     for (let at = 0; at < store.size; at++) {
       if (!store.isSuccess(at)) continue;
       const gaps = store.gapsOf(at);
       this.#running.addAll('itl', gaps);
+      this.#steady.addGaps(store.row(at).start, gaps);
       this.#estimate.add(store.row(at), gaps);
     }
     store.dropGaps();
@@ -221,11 +246,12 @@ export class RunAggregate {
         const value = store.own(key, at);
         if (!Number.isNaN(value) && (store.isSuccess(at) || key === 'connect')) running.add(key, value);
       }
+      const row = store.row(at);
+      this.#steady?.addRequest(row, store.overAt(at), store.isSuccess(at), store.promptLen(at));
       if (!store.isSuccess(at)) continue;
-      const { ttft, latency, start, arrival, tokens } = store.row(at);
-      this.#runTimes(ttft, latency, start - arrival);
+      this.#runTimes(row.ttft, row.latency, row.start - row.arrival);
       this.#audio += store.audio(at);
-      if (tokens > 0) this.#judge(ttft, latency, tokens);
+      if (row.tokens > 0) this.#judge(row);
     }
     // Requests whose tokens are still to be counted lose their row as well.
     this.#pending.forEach((entry, k) => {
@@ -258,13 +284,16 @@ export class RunAggregate {
   /** A success whose tokens are known. What is stored is judged at the end, in sample order. */
   #settle(at: number, request: Omit<Pending, 'at' | 'text'> & { readonly tokens: number }): void {
     this.#tally.settle(request);
-    if (at === -1) this.#judge(request.ttft, request.latency, request.tokens);
+    if (at === -1) this.#judge(request);
   }
 
-  /** Goodput and, for requests that are not kept, TPOT. */
-  #judge(ttft: number, latency: number, tokens: number): void {
+  /** Goodput, and what hangs on the number of tokens, of a request that is not kept. */
+  #judge(request: TokensOf): void {
+    const { ttft, latency, tokens } = request;
     const tpot = tokens > 1 ? (latency - ttft) / (tokens - 1) : 0;
     if (tokens > 1) this.#running?.add('tpot', tpot);
+    if (tokens > 0) this.#running?.add('ntpot', latency / tokens);
+    this.#steady?.addTokens(request);
     if (isGood(this.#goodput, ttft, tpot, latency)) this.#good++;
   }
 
@@ -284,10 +313,10 @@ export class RunAggregate {
     for (let from = 0; from < this.#pending.length; from += COUNT_BATCH) {
       const batch = this.#pending.slice(from, from + COUNT_BATCH);
       const counts = countTokens === undefined ? [] : await countTokens(batch.map(({ text }) => text));
-      batch.forEach(({ at, ttft, latency, category }, k) => {
+      batch.forEach(({ at, text: _, ...request }, k) => {
         const tokens = countTokens === undefined ? 1 : (counts[k] ?? 0);
         if (at !== -1) this.#store?.setTokens(at, tokens);
-        this.#settle(at, { ttft, latency, category, tokens });
+        this.#settle(at, { ...request, tokens });
       });
     }
     return this.#pending.length;
@@ -298,17 +327,57 @@ export class RunAggregate {
     return this.#order;
   }
 
+  #steadyState(options: SummarizeOptions, order: SampleOrder): SteadySummary | null {
+    const { steadyShare: share, percentiles } = options;
+    if (share === undefined) return null;
+    const level = { share, of: this.#places(options, order) };
+    const store = this.#store;
+    if (store !== null) {
+      return steadyStored(store, rangesOf(store, order), level, this.#steady?.segments ?? null, percentiles);
+    }
+    const originS = Math.min(...this.#spans.map(({ firstStart }) => firstStart));
+    return (this.#steady as SteadyRunning).summary(level, originS, percentiles);
+  }
+
+  #planSummary(options: SummarizeOptions, order: SampleOrder): PlanSummary {
+    const { percentiles } = options;
+    const { requests, late } = this.#plan;
+    const counts = { requests, late, ...this.#plan.rates(order.repeated > 0) };
+    const store = this.#store;
+    if (store !== null) {
+      return { ...counts, ...delaysOf(store, rangesOf(store, order), this.#places(options, order), percentiles) };
+    }
+    // Of the successful ones, whose delays are a metric of vLLM's.
+    const lateBy = runningSeries('client_queue_time', this.#running as RunningSeries, percentiles);
+    return { ...counts, lateBy, slotWait: null, clientLate: null };
+  }
+
+  /** Requests that were allowed in flight at once: shards of one run, each with its own limit, count together. */
+  #places({ maxConcurrency }: SummarizeOptions, order: SampleOrder): number | null {
+    if (maxConcurrency === undefined || maxConcurrency === null) return null;
+    const shards = order.repeated > 0 ? 1 : this.#spans.filter(({ requests }) => requests > 0).length;
+    return maxConcurrency * Math.max(1, shards);
+  }
+
   /** Repeats are looked at one by one, since nothing says that their clocks can be compared. */
   #peaks(order: SampleOrder): Peaks {
     if (this.#estimate !== null) return this.#estimate.peaks();
     const store = this.#store as RequestStore;
-    const ranges = order.repeated > 0 ? store.sourceRanges() : [[0, store.size] as const];
-    const peaks = ranges.map(([from, to]) => storedPeaks(store, from, to));
+    const peaks = rangesOf(store, order).map(([from, to]) => storedPeaks(store, from, to));
     return {
       tokensPerS: Math.max(...peaks.map(({ tokensPerS }) => tokensPerS)),
       concurrentRequests: Math.max(...peaks.map(({ concurrentRequests }) => concurrentRequests)),
     };
   }
+}
+
+/** The run as one, or each of its repeats. */
+function rangesOf(store: RequestStore, order: SampleOrder): readonly (readonly [from: number, to: number])[] {
+  return order.repeated > 0 ? store.sourceRanges() : [[0, store.size]];
+}
+
+function timesOf({ start_time, ttft, latency }: RequestRecord): Omit<TokensOf, 'tokens'> {
+  return { start: start_time, ttft, latency };
 }
 
 function storedPeaks(store: RequestStore, from: number, to: number): Peaks {

@@ -73,6 +73,7 @@ export class HistogramSet {
     if (request.output_tokens !== null && request.output_tokens > 1) {
       this.record('tpot', (request.latency - request.ttft) / (request.output_tokens - 1));
     }
+    if (request.output_tokens) this.record('ntpot', request.latency / request.output_tokens);
     this.recordAll('itl', request.itl);
     this.record('e2el', request.latency);
     this.record('client_queue_time', queued);

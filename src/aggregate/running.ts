@@ -21,6 +21,18 @@ export class RunningStats {
     if (value > this.max) this.max = value;
   }
 
+  /** Adds the values of another one (T. F. Chan, G. H. Golub, R. J. LeVeque, 1979). */
+  addStats(other: RunningStats): void {
+    if (other.count === 0) return;
+    const count = this.count + other.count;
+    const gap = other.mean - this.mean;
+    this.#squares += other.#squares + (gap * gap * this.count * other.count) / count;
+    this.mean += (gap * other.count) / count;
+    this.count = count;
+    this.min = Math.min(this.min, other.min);
+    this.max = Math.max(this.max, other.max);
+  }
+
   /** Population standard deviation; 0 for no values. */
   get std(): number {
     return this.count === 0 ? 0 : Math.sqrt(this.#squares / this.count);
@@ -45,6 +57,12 @@ export class RunningSeries {
     const stats = this.#of(key);
     for (let i = 0; i < seconds.length; i++) stats.add(seconds[i] as number);
     this.histograms.recordAll(key, seconds);
+  }
+
+  /** Adds all series of another one, without loss. */
+  addSeries(other: RunningSeries): void {
+    for (const [key, stats] of other.#stats) this.#of(key).addStats(stats);
+    this.histograms.add(other.histograms);
   }
 
   get(key: string): RunningStats | undefined {

@@ -1,5 +1,5 @@
 /** Figures of every series, from the exact values in sample order or from what runs along once values are no longer kept. */
-import { LATENCY_METRICS, type LatencyKey } from '../metrics.ts';
+import { LATENCY_METRICS, type LatencyKey, OWN_METRICS, type OwnMetricKey } from '../metrics.ts';
 import type { RunningSeries } from './running.ts';
 import { describe } from './statistics.ts';
 import { OWN_KEYS, positionOf, type RequestStore, type SampleOrder } from './store.ts';
@@ -8,6 +8,7 @@ import { type OwnSeriesKey, type SeriesSummary, STANDARD_PERCENTILES } from './s
 /** Series of a run by key. */
 export interface AllSeries {
   readonly metrics: Readonly<Record<LatencyKey, SeriesSummary>>;
+  readonly ownMetrics: Readonly<Record<OwnMetricKey, SeriesSummary>>;
   readonly own: Readonly<Record<OwnSeriesKey, SeriesSummary>>;
 }
 
@@ -66,8 +67,11 @@ export function storedSeries(
     client_queue_time: row((r) => r.start - r.arrival),
     e2el_including_client_queue: row((r) => r.latency + (r.start - r.arrival)),
   };
+  const ownMetrics: Record<OwnMetricKey, SeriesSummary> = {
+    ntpot: row((r) => (r.tokens > 0 ? r.latency / r.tokens : Number.NaN)),
+  };
   const own = Object.fromEntries(OWN_KEYS.map((key) => [key, of((at) => store.own(key, at), key === 'connect')]));
-  return { metrics, own: own as Record<OwnSeriesKey, SeriesSummary> };
+  return { metrics, ownMetrics, own: own as Record<OwnSeriesKey, SeriesSummary> };
 }
 
 /** All series when no request is kept. */
@@ -75,6 +79,7 @@ export function runSeries(running: RunningSeries, percentiles: readonly number[]
   const of = (key: string) => [key, runningSeries(key, running, percentiles)] as const;
   return {
     metrics: Object.fromEntries(LATENCY_METRICS.map(({ key }) => of(key))) as Record<LatencyKey, SeriesSummary>,
+    ownMetrics: Object.fromEntries(OWN_METRICS.map(({ key }) => of(key))) as Record<OwnMetricKey, SeriesSummary>,
     own: Object.fromEntries(OWN_KEYS.map(of)) as Record<OwnSeriesKey, SeriesSummary>,
   };
 }

@@ -24,6 +24,16 @@ const DERIVED: ReadonlySet<string> = new Set(['ttft_from_arrival']);
 /** Keys of {@link OWN_SERIES}. */
 export const OWN_KEYS = Object.keys(OWN_SERIES) as readonly OwnSeriesKey[];
 
+/** How long a request took its place: to the end of its stream, or what is known of a failed one. Seconds after its start. */
+export function takenS(record: RequestRecord): number {
+  return Math.max(record.latency, record.end ?? 0, record.partial?.latency ?? 0);
+}
+
+/** Failed without ever having been sent. */
+export function isUnsent({ error_kind: kind }: RequestRecord): boolean {
+  return kind === 'connect' || kind === 'timeout_connect';
+}
+
 export interface SampleOrder {
   /** Position of the k-th request in sample order; null when they came in that order. */
   readonly positions: Uint32Array | null;
@@ -46,7 +56,11 @@ export class RequestStore {
   readonly #own = new Map<OwnSeriesKey, Column>(
     OWN_KEYS.filter((key) => !DERIVED.has(key)).map((key) => [key, new Column()]),
   );
+  /** Only where it is later than the last token frame. */
+  readonly #end = new Column();
   readonly #failed = new Set<number>();
+  /** Never handed to a socket. */
+  readonly #unsent = new Set<number>();
   readonly #texts = new Map<number, string>();
   readonly #errors = new Map<number, string>();
   readonly #sourceStarts: number[] = [0];
@@ -83,7 +97,10 @@ export class RequestStore {
       const value = OWN_SERIES[key](record);
       if (!Number.isNaN(value)) column.set(at, value);
     }
+    const taken = takenS(record);
+    if (taken > record.latency) this.#end.set(at, taken);
     if (!record.success) this.#failed.add(at);
+    if (isUnsent(record)) this.#unsent.add(at);
     if (this.#keepDetail) {
       if (record.error !== '') this.#errors.set(at, record.error);
       if (record.generated_text) this.#texts.set(at, record.generated_text);
@@ -129,6 +146,21 @@ export class RequestStore {
     };
   }
 
+  promptLen(at: number): number {
+    return this.#promptLen.get(at);
+  }
+
+  /** When the place of the request was free again, seconds. */
+  freeAt(at: number): number {
+    const taken = this.#end.get(at);
+    return this.#start.get(at) + (Number.isNaN(taken) ? this.#latency.get(at) : taken);
+  }
+
+  /** When the request was over on the server's side: as {@link freeAt}, but its start where it was never sent. */
+  overAt(at: number): number {
+    return this.#unsent.has(at) ? this.#start.get(at) : this.freeAt(at);
+  }
+
   /** Audio input in seconds, 0 when there was none. */
   audio(at: number): number {
     const value = this.#audio.used ? this.#audio.get(at) : 0;
@@ -151,14 +183,25 @@ export class RequestStore {
 
   /** The gaps of all successful requests in the given order, one after the other. */
   allGaps(order: SampleOrder): Float64Array {
-    let total = 0;
-    for (let at = 0; at < this.size; at++) if (this.isSuccess(at)) total += this.#gapCount.get(at) || 0;
-    const out = new Float64Array(total);
-    let filled = 0;
+    const positions = new Uint32Array(this.size);
+    let found = 0;
     for (let k = 0; k < this.size; k++) {
       const at = positionOf(order, k);
+      if (this.isSuccess(at)) positions[found++] = at;
+    }
+    return this.gapsAt(positions.subarray(0, found));
+  }
+
+  /** The gaps of some requests, one after the other. */
+  gapsAt(positions: ArrayLike<number>): Float64Array {
+    let total = 0;
+    for (let k = 0; k < positions.length; k++) total += this.#gapCount.get(positions[k] as number) || 0;
+    const out = new Float64Array(total);
+    let filled = 0;
+    for (let k = 0; k < positions.length; k++) {
+      const at = positions[k] as number;
       const count = this.#gapCount.get(at) || 0;
-      if (count === 0 || !this.isSuccess(at)) continue;
+      if (count === 0) continue;
       this.gaps.copy(this.#gapOffset.get(at), count, out, filled);
       filled += count;
     }
@@ -201,6 +244,7 @@ export class RequestStore {
       queueTimes: view((at) => this.#start.get(at) - this.#arrival.get(at)),
       generatedTexts: view((at) => this.#texts.get(at) ?? ''),
       errors: view((at) => this.#errors.get(at) ?? ''),
+      successes: view((at) => this.isSuccess(at)),
     };
   }
 

@@ -2,7 +2,7 @@
  * The figures of a run as data: made by `collect.ts`, read by `report/`. Latencies in milliseconds, made as vLLM makes them: the
  * statistic is taken over seconds first and multiplied by 1000 afterwards.
  */
-import type { LatencyKey } from '../metrics.ts';
+import type { LatencyKey, OwnMetricKey } from '../metrics.ts';
 
 /** Where percentiles and medians come from: all values, or a HDR histogram (three digits) when there were too many. */
 export type PercentileSource = 'exact' | 'hdr';
@@ -42,6 +42,7 @@ export interface DetailViews {
   readonly queueTimes: View<number>;
   readonly generatedTexts: View<string>;
   readonly errors: View<string>;
+  readonly successes: View<boolean>;
 }
 
 /** Failures of one kind. */
@@ -123,6 +124,74 @@ export type OwnSeriesKey =
   | 'server_total_time'
   | 'connect';
 
+/** Series of the steady-state window: those of its requests. */
+export type SteadySeriesKey = 'ttft' | 'tpot' | 'itl' | 'e2el' | OwnMetricKey;
+
+/** What happened in the steady-state window (or windows, one per repeat of a run). */
+export interface SteadyFigures {
+  /** Seconds after the first request of the run (or repeat) was sent. */
+  readonly windows: readonly { readonly fromS: number; readonly toS: number }[];
+  /** Length of all windows together. */
+  readonly lengthS: number;
+  /** Time of it at which the number in flight was at the level. */
+  readonly atLevelS: number;
+  /** Successful requests sent within. */
+  readonly started: number;
+  /** Successful requests that ended within. */
+  readonly completed: number;
+  /** Failed requests that ended within. */
+  readonly failed: number;
+  /** Successful requests, each counted by the share of its time in flight that lies within. */
+  readonly requests: number;
+  /** Prompt tokens, counted in the same way. */
+  readonly inputTokens: number;
+  /** Output tokens that arrived within: each token frame counts as its answer's tokens / its answer's frames. */
+  readonly outputTokens: number;
+  /** Of the successful requests that were sent within. */
+  readonly series: Readonly<Record<SteadySeriesKey, SeriesSummary>>;
+  /** Null when all values were kept. */
+  readonly precision: SteadyPrecision | null;
+}
+
+/** How exact a window is when values were not kept. */
+export interface SteadyPrecision {
+  /** The window begins and ends at multiples of this; null where the requests were kept. */
+  readonly sliceS: number | null;
+  /** Series that are not exact hold the requests sent in those segments of this length that lie wholly within. */
+  readonly segmentS: number;
+}
+
+/** The steady-state window of a run. */
+export interface SteadySummary {
+  /** Share of {@link concurrency} that must be in flight. */
+  readonly share: number;
+  readonly concurrency: number;
+  /** No concurrency was asked for: it is the most that was seen. */
+  readonly isObserved: boolean;
+  /** The level as a number of requests. */
+  readonly level: number;
+  /** Most requests in flight. */
+  readonly peak: number;
+  /** Null when the level was never reached. */
+  readonly figures: SteadyFigures | null;
+}
+
+/** How requests were sent against their plan (open loop). */
+export interface PlanSummary {
+  readonly requests: number;
+  /** Sent later than due by more than the tolerance. */
+  readonly late: number;
+  /** Sent - due. */
+  readonly lateBy: SeriesSummary;
+  /** The part of it in which all places of --max-concurrency were taken; null when the values were not kept. */
+  readonly slotWait: SeriesSummary | null;
+  /** The rest, which is the client's own; null when the values were not kept. */
+  readonly clientLate: SeriesSummary | null;
+  /** Requests per second as they were due, and as they were sent: from the first to the last; null for fewer than two. */
+  readonly duePerS: number | null;
+  readonly sentPerS: number | null;
+}
+
 /** Every figure of a run. */
 export interface RunSummary {
   readonly durationS: number;
@@ -137,7 +206,12 @@ export interface RunSummary {
   readonly maxOutputTokensPerS: number;
   readonly maxConcurrentRequests: number;
   readonly metrics: Readonly<Record<LatencyKey, SeriesSummary>>;
+  readonly ownMetrics: Readonly<Record<OwnMetricKey, SeriesSummary>>;
   readonly own: Readonly<Record<OwnSeriesKey, SeriesSummary>>;
+  /** Null when it was not asked for, or nothing was in flight. */
+  readonly steady: SteadySummary | null;
+  /** Null when it was not asked for: requests without a plan. */
+  readonly plan: PlanSummary | null;
   /** Null when there were too many requests to keep their values. */
   readonly detail: DetailViews | null;
   /** Errors of the first failures in sample order, ten at most. */

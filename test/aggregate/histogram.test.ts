@@ -111,7 +111,15 @@ describe('HistogramSet', () => {
     } as const;
     set.recordRequest(request);
     set.recordRequest({ ...request, success: false });
-    expect(set.keys()).toEqual(['ttft', 'tpot', 'itl', 'e2el', 'client_queue_time', 'e2el_including_client_queue']);
+    expect(set.keys()).toEqual([
+      'ttft',
+      'tpot',
+      'ntpot',
+      'itl',
+      'e2el',
+      'client_queue_time',
+      'e2el_including_client_queue',
+    ]);
     expect(set.stats('tpot')?.maxMs).toBeCloseTo(20, 1);
     expect(set.stats('itl')?.count).toBe(2);
     expect(set.stats('e2el_including_client_queue')?.maxMs).toBeCloseTo(680, 0);

@@ -201,6 +201,7 @@ describe('options', () => {
     expect(tags).toEqual([
       ['ttft', 3],
       ['tpot', 3],
+      ['ntpot', 3],
       ['itl', 9],
       ['e2el', 3],
       ['client_queue_time', 3],
