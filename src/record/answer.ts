@@ -32,7 +32,7 @@ export interface AnswerReader {
   readonly usage: Readonly<Record<string, unknown>> | null;
   /** `[DONE]` was seen. */
   readonly isDone: boolean;
-  /** Something other than frames came behind `[DONE]`. */
+  /** Something other than line ends and comments came behind `[DONE]`. */
   readonly hasTrailingGarbage: boolean;
   readonly fault: StreamFault | null;
   /** Finish reason of the first choice that has one; null when none was sent. */

@@ -105,7 +105,7 @@ export interface RequestRecord {
   readonly server?: ServerTimes;
   /** Tokens counted by `logprobs` entries: exact where usage is not. */
   readonly logprob_tokens?: number;
-  /** Something that is no frame came behind `[DONE]`; the answer itself was complete. */
+  /** Something came behind `[DONE]`; the answer itself was complete. */
   readonly trailing_garbage?: boolean;
   readonly request_id?: string;
   readonly cached_tokens?: number;

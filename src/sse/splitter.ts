@@ -79,7 +79,8 @@ export class SseSplitter {
       this.skipLineFeed = false;
       if (chunk[at] === LF) at++;
     }
-    const start = at;
+    // A LF behind the CR of a line counts with its event, as it does when both lie in one chunk; behind an event it counts with none.
+    const start = this.carryLength > 0 ? position : at;
     while (at < length) {
       const byte = chunk[at] as number;
       if (this.sawCarriageReturn) {
@@ -87,21 +88,22 @@ export class SseSplitter {
         this.sawCarriageReturn = false;
         if (byte === LF) at++;
         else this.usesLoneCarriageReturn = true;
-        if (this.lineIsEmpty) return this.eventEnd(chunk, start, at);
+        if (this.lineIsEmpty) return this.eventEnd(chunk, start, at, at);
         this.lineIsEmpty = true;
       } else if (byte === LF) {
         at++;
-        if (this.lineIsEmpty) return this.eventEnd(chunk, start, at);
+        if (this.lineIsEmpty) return this.eventEnd(chunk, start, at, at);
         this.lineIsEmpty = true;
       } else if (byte === CR) {
         at++;
         if (!this.usesLoneCarriageReturn) {
           this.sawCarriageReturn = true;
         } else {
+          const end = at;
           if (at < length) {
             if (chunk[at] === LF) at++;
           } else this.skipLineFeed = true;
-          if (this.lineIsEmpty) return this.eventEnd(chunk, start, at);
+          if (this.lineIsEmpty) return this.eventEnd(chunk, start, end, at);
           this.lineIsEmpty = true;
         }
       } else {
@@ -124,7 +126,8 @@ export class SseSplitter {
     return found;
   }
 
-  private eventEnd(chunk: Uint8Array, start: number, end: number): number {
+  /** The event is `chunk[start, end)` behind what was kept of it; the next one begins at `next`. */
+  private eventEnd(chunk: Uint8Array, start: number, end: number, next: number): number {
     this.lineIsEmpty = true;
     let found: boolean;
     if (this.carryLength === 0 && end - start <= this.maxEventBytes) {
@@ -136,7 +139,7 @@ export class SseSplitter {
       found = !this.isTooLarge && this.extract(this.carry, 0, length);
     }
     this.payload.isUnterminated = false;
-    return found ? end : -1 - end;
+    return found ? next : -1 - next;
   }
 
   private keep(chunk: Uint8Array, start: number, end: number): void {

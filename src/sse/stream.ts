@@ -16,6 +16,9 @@ const MAX_TEMPLATES = 8;
 const MAX_SAMPLE_CHARS = 300;
 /** Length of `data: `. */
 const MAX_DATA_PREFIX = 6;
+const LF = 0x0a;
+const CR = 0x0d;
+const COLON = 0x3a;
 
 /** What is fixed for all answers of a run. */
 export interface StreamOptions {
@@ -43,7 +46,7 @@ export class AnswerStream implements AnswerReader {
   usage: Readonly<Record<string, unknown>> | null = null;
   /** `[DONE]` was seen. */
   isDone = false;
-  /** Something other than frames came behind `[DONE]`. */
+  /** Something other than line ends and comments came behind `[DONE]`. */
   hasTrailingGarbage = false;
   fault: StreamFault | null = null;
 
@@ -58,6 +61,8 @@ export class AnswerStream implements AnswerReader {
   private readonly finishReasons = new Map<number, string>();
   private readonly choicesSeen = new Set<number>();
   private eos: string | null = null;
+  /** The line under way behind `[DONE]` is a comment. */
+  private isTailComment = false;
 
   constructor(options: StreamOptions) {
     this.splitter = new SseSplitter(options.maxEventBytes);
@@ -80,6 +85,7 @@ export class AnswerStream implements AnswerReader {
     this.usage = null;
     this.isDone = false;
     this.hasTrailingGarbage = false;
+    this.isTailComment = false;
     this.fault = null;
     this.lastTokenRead = -1;
     this.lastRead = -1;
@@ -113,6 +119,7 @@ export class AnswerStream implements AnswerReader {
         }
       }
       const next = splitter.next(chunk, position, length);
+      if (this.isDone) this.noteTail(chunk, position, next < 0 ? -1 - next : next);
       if (splitter.isTooLarge) {
         this.fault = { kind: 'event_too_large', words: 'an event is larger than the limit (--max-event-size)' };
         return;
@@ -159,6 +166,16 @@ export class AnswerStream implements AnswerReader {
     return this.texts.join('');
   }
 
+  /** Bytes behind `[DONE]`: only line ends and comments (pings) belong there. */
+  private noteTail(chunk: Uint8Array, start: number, end: number): void {
+    for (let at = start; at < end && !this.hasTrailingGarbage; at++) {
+      const byte = chunk[at] as number;
+      if (byte === LF || byte === CR) this.isTailComment = false;
+      else if (byte === COLON) this.isTailComment = true;
+      else if (!this.isTailComment) this.hasTrailingGarbage = true;
+    }
+  }
+
   private matchLearned(chunk: Uint8Array, position: number, length: number, atMs: number): number {
     const templates = this.templates;
     for (let i = 0; i < templates.length; i++) {
@@ -201,6 +218,8 @@ export class AnswerStream implements AnswerReader {
     this.lastEventMs = atMs;
     if (trimmed === '[DONE]') {
       this.isDone = true;
+      // What follows is looked at byte by byte.
+      this.templates = [];
       return;
     }
     const reading = this.parse(trimmed, payload.isErrorType, payload.isUnterminated);
@@ -226,9 +245,8 @@ export class AnswerStream implements AnswerReader {
     if (reading !== null) return reading;
     // A tail cut off in mid-line is no wrong frame: the stream is truncated, and is reported as that.
     if (isUnterminated) return null;
-    if (this.isDone) {
-      this.hasTrailingGarbage = true;
-    } else {
+    // It stands behind a complete answer, see noteTail.
+    if (!this.isDone) {
       const words = text.length > MAX_SAMPLE_CHARS ? `${text.slice(0, MAX_SAMPLE_CHARS)}…` : text;
       this.fault = { kind: isErrorType ? 'stream_error' : 'parse', words };
     }
