@@ -9,7 +9,7 @@ import { type BodyOptions, backendOf, bodyBytes } from '../transport/backend.ts'
 import { requestHeaders } from '../transport/headers.ts';
 import { pathVia, proxyFor, proxyHeaders, type Route } from '../transport/route.ts';
 import type { ServerFound } from '../transport/server.ts';
-import { packWork } from '../transport/shared-work.ts';
+import { type PackedRequest, packWork } from '../transport/shared-work.ts';
 
 /** Is the length of answers forced? On TabbyAPI by default, as the corrections of vLLM's client for it do. */
 export function forcesLength(options: RunOptions, server: ServerFound): boolean {
@@ -139,16 +139,19 @@ export function workOf(
 ): SharedWork {
   const backend = backendOf(options.backend);
   const bodyOptions = bodyOptionsOf(options, server);
-  return packWork(
-    samples.map((sample, i) => ({
-      body: bodyBytes(backend, sample, { ...bodyOptions, model: plan.models[i] ?? bodyOptions.model }),
-      plannedMs: (plan.delaysS[i] ?? 0) * 1000,
-      promptLen: sample.promptLen,
-      outputLen: sample.outputLen,
-      requestId: sample.requestId,
-      category: sample.category,
-    })),
-  );
+  function* requests(): Generator<PackedRequest> {
+    for (const [i, sample] of samples.entries()) {
+      yield {
+        body: bodyBytes(backend, sample, { ...bodyOptions, model: plan.models[i] ?? bodyOptions.model }),
+        plannedMs: (plan.delaysS[i] ?? 0) * 1000,
+        promptLen: sample.promptLen,
+        outputLen: sample.outputLen,
+        requestId: sample.requestId,
+        category: sample.category,
+      };
+    }
+  }
+  return packWork(requests());
 }
 
 /** Time limits; null (off) becomes 0, the transport's word for none. */

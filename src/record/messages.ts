@@ -110,8 +110,10 @@ export interface SharedWork {
   readonly plannedMs: SharedArrayBuffer;
   /** Float64: prompt tokens by the client's count, and output tokens asked for, in turns. */
   readonly lengths: SharedArrayBuffer;
-  /** UTF-8, request ids and categories, one line each: `id TAB category LF`; empty fields when there are none. */
+  /** UTF-8: request ids and categories in turns, one after another; empty when there are none. */
   readonly labels: SharedArrayBuffer;
+  /** Float64: where label k begins; 2 × count + 1 entries. */
+  readonly labelOffsets: SharedArrayBuffer;
 }
 
 /** Who has which request; see `transport/claims.ts`. */

@@ -20,7 +20,8 @@ export function mayBeRetried(status: number): boolean {
 export function retryWaitMs(retryAfter: string, retriesBefore: number, wallMs: number): number {
   const text = retryAfter.trim();
   if (/^\d+(\.\d+)?$/.test(text)) return Math.min(MAX_ASKED_MS, Number(text) * 1000);
-  const date = text === '' ? Number.NaN : Date.parse(text);
+  // Date.parse takes much more for a date than HTTP does.
+  const date = /^[A-Za-z]+,? /.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(date)) return Math.min(MAX_ASKED_MS, Math.max(0, date - wallMs));
   return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** retriesBefore);
 }

@@ -11,33 +11,74 @@ export interface PackedRequest {
   readonly category: string | undefined;
 }
 
-/** Puts the requests into shared memory. */
-export function packWork(requests: readonly PackedRequest[]): SharedWork {
-  const count = requests.length;
-  const total = requests.reduce((sum, request) => sum + request.body.length, 0);
-  const bodies = new SharedArrayBuffer(total);
-  const offsets = new SharedArrayBuffer((count + 1) * 8);
-  const plannedMs = new SharedArrayBuffer(count * 8);
-  const lengths = new SharedArrayBuffer(count * 16);
-  const bytes = new Uint8Array(bodies);
-  const offsetValues = new Float64Array(offsets);
-  const plannedValues = new Float64Array(plannedMs);
-  const lengthValues = new Float64Array(lengths);
-  let at = 0;
-  for (const [i, request] of requests.entries()) {
-    bytes.set(request.body, at);
-    offsetValues[i] = at;
-    at += request.body.length;
-    plannedValues[i] = request.plannedMs;
-    lengthValues[2 * i] = request.promptLen;
-    lengthValues[2 * i + 1] = request.outputLen;
+/** Bodies are gathered in pieces of this size while their number is not known. */
+const PIECE_BYTES = 8 * 1024 * 1024;
+
+/** Bytes that grow piece by piece. */
+class Gathered {
+  length = 0;
+  private readonly pieces: Uint8Array[] = [];
+  private room = 0;
+
+  add(bytes: Uint8Array): void {
+    let from = 0;
+    while (from < bytes.length) {
+      if (this.room === 0) {
+        this.pieces.push(new Uint8Array(PIECE_BYTES));
+        this.room = PIECE_BYTES;
+      }
+      const part = bytes.subarray(from, from + this.room);
+      (this.pieces.at(-1) as Uint8Array).set(part, PIECE_BYTES - this.room);
+      this.room -= part.length;
+      from += part.length;
+    }
+    this.length += bytes.length;
   }
-  offsetValues[count] = at;
-  const labelText = requests.map((one) => `${one.requestId ?? ''}\t${one.category ?? ''}\n`).join('');
-  const labelBytes = Buffer.from(labelText);
-  const labels = new SharedArrayBuffer(labelBytes.length);
-  new Uint8Array(labels).set(labelBytes);
-  return { count, bodies, offsets, plannedMs, lengths, labels };
+
+  /** In one piece that threads can share. */
+  shared(): SharedArrayBuffer {
+    const memory = new SharedArrayBuffer(this.length);
+    const whole = new Uint8Array(memory);
+    for (const [k, piece] of this.pieces.entries()) {
+      whole.set(piece.subarray(0, Math.min(PIECE_BYTES, this.length - k * PIECE_BYTES)), k * PIECE_BYTES);
+    }
+    return memory;
+  }
+}
+
+/** Puts the requests into shared memory; they are asked for one by one, so that a million of them need not exist at once. */
+export function packWork(requests: Iterable<PackedRequest>): SharedWork {
+  const bodies = new Gathered();
+  const labels = new Gathered();
+  const offsets = [0];
+  const labelOffsets = [0];
+  const plannedMs: number[] = [];
+  const lengths: number[] = [];
+  for (const request of requests) {
+    bodies.add(request.body);
+    offsets.push(bodies.length);
+    plannedMs.push(request.plannedMs);
+    lengths.push(request.promptLen, request.outputLen);
+    for (const label of [request.requestId ?? '', request.category ?? '']) {
+      labels.add(Buffer.from(label));
+      labelOffsets.push(labels.length);
+    }
+  }
+  return {
+    count: plannedMs.length,
+    bodies: bodies.shared(),
+    offsets: sharedNumbers(offsets),
+    plannedMs: sharedNumbers(plannedMs),
+    lengths: sharedNumbers(lengths),
+    labels: labels.shared(),
+    labelOffsets: sharedNumbers(labelOffsets),
+  };
+}
+
+function sharedNumbers(values: readonly number[]): SharedArrayBuffer {
+  const memory = new SharedArrayBuffer(values.length * 8);
+  new Float64Array(memory).set(values);
+  return memory;
 }
 
 /** A worker's view of the shared requests. */
@@ -47,7 +88,8 @@ export class WorkView {
   private readonly offsets: Float64Array;
   private readonly planned: Float64Array;
   private readonly lengths: Float64Array;
-  private readonly labels: readonly string[];
+  private readonly labels: Buffer;
+  private readonly labelOffsets: Float64Array;
 
   constructor(work: SharedWork) {
     this.count = work.count;
@@ -55,7 +97,8 @@ export class WorkView {
     this.offsets = new Float64Array(work.offsets);
     this.planned = new Float64Array(work.plannedMs);
     this.lengths = new Float64Array(work.lengths);
-    this.labels = Buffer.from(work.labels).toString().split('\n');
+    this.labels = Buffer.from(work.labels);
+    this.labelOffsets = new Float64Array(work.labelOffsets);
   }
 
   /** Bytes of the body of request i: a view of the shared memory. */
@@ -79,11 +122,15 @@ export class WorkView {
 
   /** Request id, '' when there is none. */
   requestId(i: number): string {
-    return (this.labels[i] ?? '').split('\t', 1)[0] ?? '';
+    return this.label(2 * i);
   }
 
   /** Category of the sample, '' when there is none. */
   category(i: number): string {
-    return (this.labels[i] ?? '').split('\t')[1] ?? '';
+    return this.label(2 * i + 1);
+  }
+
+  private label(k: number): string {
+    return this.labels.toString('utf8', this.labelOffsets[k] as number, this.labelOffsets[k + 1] as number);
   }
 }
