@@ -13,7 +13,8 @@
  * --ttft MS --itl MS  the server's times (50, 10)
  * --tokenizer DIR     tokenizer of the prompts (default: Qwen3 of the development dependencies)
  * --server CMD        another server than the built-in one, with {port} {ttft} {itl} {tokens} {lockstep}
- * --client-cpu N --server-cpu N   cores (1 and 0) · --out FILE  write the table there too
+ * --client-cpu N --server-cpu N   cores (1 and 0)
+ * --out FILE          write the table there too; --readme  put it into README.md, between its markers
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +26,7 @@ import { type Client, flagsOf, readSaid } from './clients.ts';
 import { installRust } from './install.ts';
 import { type Pinning, pinned, pinningOf, runMeasured } from './process.ts';
 import { builtIn, foreign, type ServerKind, startServer } from './server.ts';
-import { markdown, type PeerRun, rowsOf } from './table.ts';
+import { between, markdown, type PeerRun, rowsOf } from './table.ts';
 
 const OURS = 'tabby-load';
 const RUST = 'vllm-rs';
@@ -52,6 +53,7 @@ const { values } = parseArgs({
     'client-cpu': { type: 'string' },
     'server-cpu': { type: 'string' },
     out: { type: 'string' },
+    readme: { type: 'boolean', default: false },
   },
 });
 
@@ -150,6 +152,7 @@ async function main(): Promise<void> {
   const lines = [...about(pinning), '', ...markdown(rowsOf(runs.toSorted(byPlace(clients)), truth), RUST)];
   for (const line of lines) print(line);
   if (values.out !== undefined) writeFileSync(values.out, `${lines.join('\n')}\n`);
+  if (values.readme) writeFileSync('README.md', between(readFileSync('README.md', 'utf8'), lines));
 }
 
 /** Levels in order, and the clients of a level in the order of the command line. */

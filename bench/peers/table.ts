@@ -124,6 +124,17 @@ export function markdown(rows: readonly PeerRow[], reference: string): string[] 
   return [line(HEAD), line(HEAD.map((_, k) => (k < 2 ? '---' : '---:'))), ...cells.map(line)];
 }
 
+const START = '<!-- peers: made by npm run bench:peers -- --readme -->';
+const END = '<!-- /peers -->';
+
+/** The document with these lines between its markers. @throws Error when it has none */
+export function between(document: string, lines: readonly string[]): string {
+  const from = document.indexOf(START);
+  const to = document.indexOf(END);
+  if (from < 0 || to < from) throw new Error(`README.md lacks the markers ${START} and ${END}`);
+  return `${document.slice(0, from + START.length)}\n\n${lines.join('\n')}\n\n${document.slice(to)}`;
+}
+
 /** ` (0.72×)` for everyone but the reference itself. */
 function ratio(value: number, reference: number | null | undefined, isReference: boolean): string {
   return isReference || reference === null || reference === undefined ? '' : ` (${(value / reference).toFixed(2)}×)`;

@@ -51,6 +51,22 @@ export function healthOf(block: unknown): ClientHealth | null {
   };
 }
 
+/**
+ * One block for several runs: all their workers, and what holds for all of them. What was asked of each run cannot be added up.
+ * @returns undefined unless every run has a block
+ */
+export function mergedHealth(blocks: readonly unknown[]): Record<string, unknown> | undefined {
+  const all = blocks.map(fields);
+  if (all.length === 0 || all.some((block) => healthOf(block) === null)) return undefined;
+  const cores = all.map((block) => known(block['cores'])).filter((count) => count !== null);
+  return {
+    ...(cores.length === 0 ? {} : { cores: Math.max(...cores) }),
+    ...(all.every((block) => block['open_loop'] === true) ? { open_loop: true } : {}),
+    max_in_flight: Math.max(...all.map((block) => number(block['max_in_flight']))),
+    workers: all.flatMap((block) => block['workers'] as readonly unknown[]),
+  };
+}
+
 function workerOf(value: unknown, index: number): WorkerFigures {
   const worker = fields(value);
   const loop = fields(worker['loop_delay_ms']);

@@ -1,5 +1,6 @@
 /** Reads record files into one aggregate. */
 import type { RunAggregate } from '../aggregate/collect.ts';
+import { mergedHealth } from '../aggregate/quality-input.ts';
 import type { SourceSpan } from '../aggregate/summary.ts';
 import { wallClock } from '../record/clock.ts';
 import { type RecordDamage, readRecordFile } from '../record/codec-reader.ts';
@@ -121,7 +122,13 @@ function mergedEnd(sources: readonly Source[], spans: readonly SourceSpan[], are
     duration += areRepeats ? length : Math.max(0, Math.min(length, from + length - reached));
     reached = Math.max(reached, from + length);
   }
-  return { type: 'end', duration_s: duration, interrupted: sources.some(isInterrupted) };
+  const health = mergedHealth(sources.map(({ end }) => end?.['client_health']));
+  return {
+    type: 'end',
+    duration_s: duration,
+    interrupted: sources.some(isInterrupted),
+    ...(health === undefined ? {} : { client_health: health }),
+  };
 }
 
 function sourceWarnings(sources: readonly Source[]): Warning[] {

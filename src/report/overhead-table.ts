@@ -132,7 +132,7 @@ export function overheadJson(report: OverheadReport): Record<string, unknown> {
     machine: { node: report.node, cpu: report.cpu, cores: report.cores },
     server: { ttft_ms: report.ttftMs, itl_ms: report.itlMs, tokens: report.tokens, lockstep: report.lockstep },
     levels: report.levels.map(levelJson),
-    skipped: report.skipped,
+    skipped: report.skipped.map(({ streams, why }) => ({ concurrency: streams, why })),
     ...(search === null ? {} : { search: searchJson(search, report.itlMs) }),
   };
 }
@@ -152,7 +152,7 @@ function searchJson({ best, limitMs, endedBy, tries }: SearchResult, itlMs: numb
 function levelJson(level: OverheadFigures): Record<string, unknown> {
   const { server } = level;
   return {
-    streams: level.streams,
+    concurrency: level.streams,
     requests: level.requests,
     workers: level.workers,
     events: level.sent,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { judgeClient, type MeasuredRun } from '../../src/aggregate/quality.ts';
+import { mergedHealth } from '../../src/aggregate/quality-input.ts';
 
 /** Ten seconds in which nothing was wrong: 50 ms to the first token, 10 ms between two. */
 const RUN: MeasuredRun = {
@@ -82,6 +83,31 @@ describe('a client that kept up', () => {
     expect(judge({ workers: [{ loop_delay_ms: { max: Number.NaN }, utilisation: '1' }, null, 5] }).wasLimit).toBe(
       false,
     );
+  });
+});
+
+describe('several runs together', () => {
+  it('are judged by all their workers', () => {
+    const merged = mergedHealth([
+      health([worker(0), worker(1)], { max_in_flight: 7 }),
+      health([worker(0, { loop: { max: 300 } })], { cores: 2, max_in_flight: 9 }),
+    ]);
+    expect(merged).toMatchObject({ cores: 8, max_in_flight: 9 });
+    expect(merged).not.toHaveProperty('asked_in_flight');
+    expect(codes(judge(merged))).toEqual(['client_loop_blocked']);
+    expect(judge(merged).figures.workers).toBe(3);
+  });
+
+  it('are open loops when all of them are', () => {
+    const open = health([worker(0)], { open_loop: true });
+    expect(mergedHealth([open, open])).toHaveProperty('open_loop', true);
+    expect(mergedHealth([open, health([worker(0)])])).not.toHaveProperty('open_loop');
+  });
+
+  it('are not judged when one of them says nothing', () => {
+    expect(mergedHealth([health([worker(0)]), undefined])).toBeUndefined();
+    expect(mergedHealth([health([worker(0)]), { workers: [] }])).toBeUndefined();
+    expect(mergedHealth([])).toBeUndefined();
   });
 });
 

@@ -1,9 +1,10 @@
 /** The comparison with other clients: what does not need them. */
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { flagsOf, readSaid, type Said } from '../../bench/peers/clients.ts';
 import { childSeconds, pinned, runMeasured } from '../../bench/peers/process.ts';
 import { builtIn, foreign, latenessOf, type ServerKind } from '../../bench/peers/server.ts';
-import { markdown, median, type PeerRun, rowsOf } from '../../bench/peers/table.ts';
+import { between, markdown, median, type PeerRun, rowsOf } from '../../bench/peers/table.ts';
 
 const said = (more: Partial<Said> = {}): Said => ({
   completed: 10,
@@ -60,6 +61,17 @@ describe('the table of clients', () => {
     );
     expect(lines[3]).toContain('| 1,000 CRLF | vllm-rs | 11.0 | +5.8 / +24.5 | +7.5 | 185 | 500 | +10 |');
     expect(lines[4]).toBe('| 256 LF | vllm-rs | 20.0 | +0.5 / +3.0 | +0.9 | 120 | 500 | 0 | ? |');
+  });
+
+  it('finds its place in a document', () => {
+    const start = '<!-- peers: made by npm run bench:peers -- --readme -->';
+    expect(between(`a\n${start}\nold\n<!-- /peers -->\nb`, ['new', 'er'])).toBe(
+      `a\n${start}\n\nnew\ner\n\n<!-- /peers -->\nb`,
+    );
+    expect(() => between('a <!-- /peers -->', [])).toThrow('lacks the markers');
+    // Those of the README are there.
+    const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+    expect(between(readme, ['x'])).toContain('\n\nx\n\n<!-- /peers -->');
   });
 
   it('knows medians', () => {

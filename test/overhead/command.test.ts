@@ -18,7 +18,7 @@ const SHORT = [
 ];
 
 interface Level {
-  readonly streams: number;
+  readonly concurrency: number;
   readonly requests: number;
   readonly events: number;
   readonly lost_events: number;
@@ -47,7 +47,7 @@ describe('tabby-load overhead', () => {
   ] as const)('matches every event, %s', async (_, more) => {
     const levels = await measure(...more);
     // 75 ms an answer, 160 ms a level: two rounds.
-    expect(levels.map(({ streams, requests, events }) => [streams, requests, events])).toEqual([
+    expect(levels.map(({ concurrency, requests, events }) => [concurrency, requests, events])).toEqual([
       [1, 2, 24],
       [4, 8, 96],
     ]);

@@ -75,7 +75,7 @@ describe('the self-benchmark as JSON', () => {
     });
     expect(json.levels).toHaveLength(2);
     expect(json.levels[1]).toMatchObject({
-      streams: 1000,
+      concurrency: 1000,
       events: 300_000,
       lost_events: 0,
       ttft_error_ms: { count: 100, mean: 0.5, p50: 0.4, p99: 12.34, std: 0.3 },
