@@ -233,7 +233,13 @@ export interface RunSummary {
   /** Requests that were sent again after a 429 or 503, how often, and the time waited for that. */
   readonly retried: { readonly requests: number; readonly retries: number; readonly waitS: number };
   readonly cached: { readonly requests: number; readonly tokens: number; readonly promptTokens: number };
-  readonly accepted: { readonly requests: number; readonly tokens: number; readonly outputTokens: number };
+  /** Tokens of the draft model, over the requests whose usage tells of them. `rejected` is 0 where only the accepted ones are told. */
+  readonly accepted: {
+    readonly requests: number;
+    readonly tokens: number;
+    readonly rejected: number;
+    readonly outputTokens: number;
+  };
   readonly sources: readonly SourceSpan[];
   /** Indices that occurred more than once: repeats when they are in different sources. */
   readonly repeatedIndices: number;

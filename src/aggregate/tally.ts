@@ -55,7 +55,7 @@ export class Tally {
   readonly compressed = { answers: 0, encoding: '' };
   readonly retried = { requests: 0, retries: 0, waitS: 0 };
   readonly cached = { requests: 0, tokens: 0, promptTokens: 0 };
-  readonly accepted = { requests: 0, tokens: 0, outputTokens: 0 };
+  readonly accepted = { requests: 0, tokens: 0, rejected: 0, outputTokens: 0 };
   readonly finishReasons = new Map<string, number>();
   readonly #kinds = new Map<string, ErrorKind>();
   readonly #categories = new Map<string, Category>();
@@ -210,6 +210,7 @@ export class Tally {
     if (record.accepted_tokens !== undefined) {
       this.accepted.requests++;
       this.accepted.tokens += record.accepted_tokens;
+      this.accepted.rejected += record.rejected_tokens ?? 0;
       this.accepted.outputTokens += record.output_tokens;
     }
     if (record.output_len !== undefined) this.#addLength(record, record.output_len, record.output_tokens);

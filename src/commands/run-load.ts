@@ -31,6 +31,8 @@ export interface LoadInput {
   readonly outputs: Outputs;
   readonly aggregate: RunAggregate;
   readonly samplesSha256: string;
+  /** Requests whose prompt is that of an earlier one. */
+  readonly repeatedPrompts: number;
   readonly tokenizerId: string | null;
   /** The clock has started. */
   onStart?(): void;
@@ -202,6 +204,8 @@ function headerOf(input: LoadInput): RecordHeader {
       parameters: withoutTemplate(server.parameters),
     },
     samples_sha256: input.samplesSha256,
+    prompts: input.work.count,
+    repeated_prompts: input.repeatedPrompts,
     planned: input.work.count,
     version: VERSION,
   };

@@ -4,6 +4,7 @@
  */
 import { type CountTokens, RunAggregate } from '../aggregate/collect.ts';
 import { initHistograms } from '../aggregate/histogram.ts';
+import { repeatedPrompts } from '../dataset/repeats.ts';
 import { AppError, EXIT, type ExitCode } from '../errors.ts';
 import type { RunOptions } from '../options/table.ts';
 import { hideOnTerminal, printErr } from '../report/terminal.ts';
@@ -99,6 +100,7 @@ async function measure(
     outputs,
     aggregate,
     samplesSha256,
+    repeatedPrompts: repeatedPrompts(taken.samples),
     tokenizerId: taken.tokenizerId,
   });
   const countTokens: CountTokens | undefined = taken.countTokens;

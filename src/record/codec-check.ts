@@ -35,6 +35,7 @@ const NUMBERS = [
   'logprob_tokens',
   'cached_tokens',
   'accepted_tokens',
+  'rejected_tokens',
   'input_audio_duration',
   'num_input_sequences',
 ] as const;

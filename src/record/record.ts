@@ -109,7 +109,9 @@ export interface RequestRecord {
   readonly trailing_garbage?: boolean;
   readonly request_id?: string;
   readonly cached_tokens?: number;
+  /** Tokens of the draft model that were accepted and rejected. */
   readonly accepted_tokens?: number;
+  readonly rejected_tokens?: number;
   /** Data set category (Spec-Bench). */
   readonly category?: string;
   readonly generated_text?: string;

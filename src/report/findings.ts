@@ -2,14 +2,19 @@
 import { type ClientVerdict, judgeClient } from '../aggregate/quality.ts';
 import type { RunSummary } from '../aggregate/summary.ts';
 import { LATENCY_METRICS } from '../metrics.ts';
-import type { RecordEnd } from '../record/record.ts';
+import type { RecordEnd, RecordHeader } from '../record/record.ts';
 import { histogramMetrics } from './own-block.ts';
+import { planFindings } from './plan.ts';
 import type { ReportSettings } from './settings.ts';
+import { steadyFindings } from './steady.ts';
 import { selectedMetrics } from './vllm-result.ts';
 import type { Warning } from './warnings.ts';
 
 /** Share of frames that arrived with another one from which a reader should know. */
 const MANY_SHARED = 0.25;
+
+/** Share of the prompt tokens from the server's cache from which TTFT says something else than it seems to. */
+const MUCH_CACHED = 0.25;
 
 /** Was the client the limit? Null when the end says nothing of its health. */
 export function clientVerdict(summary: RunSummary, end: RecordEnd): ClientVerdict | null {
@@ -32,7 +37,7 @@ export function clientVerdict(summary: RunSummary, end: RecordEnd): ClientVerdic
 export function findings(
   summary: RunSummary,
   settings: ReportSettings,
-  end: RecordEnd,
+  { header, end }: { readonly header: RecordHeader; readonly end: RecordEnd },
   verdict: ClientVerdict | null,
   before: readonly Warning[] = [],
 ): Warning[] {
@@ -41,7 +46,10 @@ export function findings(
   return [
     ...before,
     ...runFindings(summary, isSaid ? { ...end, interrupted: false } : end, verdict),
+    ...planFindings(summary, settings),
     ...(verdict?.findings ?? []),
+    ...steadyFindings(summary, settings, verdict?.findings.map(({ code }) => code) ?? []),
+    ...cacheFindings(summary, header),
     ...metricFindings(settings),
     ...countFindings(summary, settings),
     ...(Array.isArray(end['warnings']) ? end['warnings'].filter(isWarning) : []),
@@ -68,6 +76,18 @@ function runFindings(summary: RunSummary, end: RecordEnd, verdict: ClientVerdict
   }
   const hdr = histogramMetrics(summary);
   if (hdr.length > 0) out.push({ code: 'percentiles_from_histograms', facts: { metrics: hdr } });
+  return out;
+}
+
+/** Prompts that the server had seen before: their TTFT is that of a cache. */
+function cacheFindings({ cached }: RunSummary, header: RecordHeader): Warning[] {
+  const unique = header.options['unique_prompts'] === true;
+  const { repeated_prompts: repeated, prompts } = header;
+  const out: Warning[] = [];
+  if (typeof repeated === 'number' && repeated > 0)
+    out.push({ code: 'prompts_repeat', facts: { repeated, of: prompts } });
+  const share = cached.promptTokens === 0 ? 0 : cached.tokens / cached.promptTokens;
+  if (share >= MUCH_CACHED) out.push({ code: 'prompts_cached', facts: { share, unique } });
   return out;
 }
 

@@ -63,6 +63,9 @@ export async function finishReport(input: FinishInput): Promise<FinishedReport> 
   const summary = await aggregate.summarize({
     percentiles: settings.percentiles,
     durationS: end.duration_s,
+    maxConcurrency: settings.maxConcurrency,
+    ...(settings.steadyState === null ? {} : { steadyShare: settings.steadyState.share }),
+    isOpenLoop: settings.isOpenLoop,
     ...(input.countTokens === undefined || !settings.hasTokenizer ? {} : { countTokens: input.countTokens }),
   });
   const parts: ResultParts = {
@@ -80,13 +83,13 @@ export async function finishReport(input: FinishInput): Promise<FinishedReport> 
     forced: header.options['force_length'] === true,
   });
   const verdict = clientVerdict(summary, end);
-  const warnings = findings(summary, settings, end, verdict, input.warnings);
+  const warnings = findings(summary, settings, input, verdict, input.warnings);
   const result = vllmResult(parts);
   // Whatever --metadata put there: the key is ours, and it stands last.
   result.delete('tabby_load');
   result.set(
     'tabby_load',
-    ownBlock({ summary, header, end, lengths, warnings, verdict, sources: input.sources ?? [] }),
+    ownBlock({ summary, settings, header, end, lengths, warnings, verdict, sources: input.sources ?? [] }),
   );
   return {
     result,

@@ -3,12 +3,14 @@
  * run has nothing to say. A reader goes by `schema`; the number grows when a reader of the old form would go wrong.
  */
 import type { ClientVerdict } from '../aggregate/quality.ts';
-import type { PercentileSource, RunSummary, SeriesSummary } from '../aggregate/summary.ts';
-import { STANDARD_PERCENTILES } from '../aggregate/summary.ts';
+import type { PercentileSource, RunSummary } from '../aggregate/summary.ts';
 import { LATENCY_METRICS } from '../metrics.ts';
 import type { RecordEnd, RecordHeader } from '../record/record.ts';
 import type { LengthFindings } from './lengths.ts';
-import { percentileName } from './python-format.ts';
+import { planBlock } from './plan.ts';
+import { seriesBlock } from './series-block.ts';
+import type { ReportSettings } from './settings.ts';
+import { steadyBlock } from './steady.ts';
 import { perSecond } from './vllm-result.ts';
 import { type Warning, warningText } from './warnings.ts';
 
@@ -18,6 +20,7 @@ export const RESULT_SCHEMA = 'tabby-load.result/1';
 /** What the block is made from. */
 export interface OwnParts {
   readonly summary: RunSummary;
+  readonly settings: ReportSettings;
   readonly header: RecordHeader;
   readonly end: RecordEnd;
   readonly lengths: LengthFindings;
@@ -57,6 +60,8 @@ export function ownBlock(parts: OwnParts): Block {
     odd_answers: oddBlock(summary),
     finish_reasons: nonEmpty(Object.fromEntries(summary.finishReasons)),
     latency: latencyBlock(summary),
+    steady_state: steadyBlock(summary, parts.settings),
+    plan: planBlock(summary, parts.settings, end),
     server_times: serverBlock(summary),
     token_counts: {
       told: summary.tokenCounts.told,
@@ -84,29 +89,15 @@ export function histogramMetrics(summary: RunSummary): readonly string[] {
   return LATENCY_METRICS.filter(({ key }) => summary.metrics[key].source === 'hdr').map(({ key }) => key);
 }
 
-/** A series as an object; undefined when it is empty. */
-export function seriesBlock(series: SeriesSummary): Block | undefined {
-  if (series.count === 0) return undefined;
-  const percentiles = STANDARD_PERCENTILES.map((p) => [`p${percentileName(p)}_ms`, series.percentilesMs.get(p)]);
-  return {
-    count: series.count,
-    mean_ms: series.meanMs,
-    std_ms: series.stdMs,
-    min_ms: series.minMs,
-    median_ms: series.medianMs,
-    ...Object.fromEntries(percentiles),
-    max_ms: series.maxMs,
-  };
-}
-
 /** Two latencies that must not be mixed: since the request was sent, and since it was due. */
-function latencyBlock({ metrics, own }: RunSummary): Block {
+function latencyBlock({ metrics, ownMetrics, own }: RunSummary): Block {
   return {
     from_send: present({
       first_byte: seriesBlock(own.first_byte),
       ttft: seriesBlock(metrics.ttft),
       first_answer_token: seriesBlock(own.first_answer),
       tpot: seriesBlock(metrics.tpot),
+      ntpot: seriesBlock(ownMetrics.ntpot),
       itl: seriesBlock(metrics.itl),
       e2el: seriesBlock(metrics.e2el),
     }),
@@ -192,7 +183,16 @@ function cacheBlock({ cached }: RunSummary): Block | undefined {
 
 function acceptedBlock({ accepted }: RunSummary): Block | undefined {
   if (accepted.requests === 0) return undefined;
-  return { requests: accepted.requests, accepted_tokens: accepted.tokens, output_tokens: accepted.outputTokens };
+  const drafted = accepted.tokens + accepted.rejected;
+  return present({
+    requests: accepted.requests,
+    accepted_tokens: accepted.tokens,
+    rejected_tokens: accepted.rejected > 0 ? accepted.rejected : undefined,
+    output_tokens: accepted.outputTokens,
+    // Only where the rejected ones are told.
+    acceptance_rate: accepted.rejected > 0 ? accepted.tokens / drafted : undefined,
+    share_of_output: accepted.outputTokens === 0 ? 0 : accepted.tokens / accepted.outputTokens,
+  });
 }
 
 function categoriesBlock(summary: RunSummary): Block {

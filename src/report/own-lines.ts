@@ -5,7 +5,9 @@ import type { ClientVerdict } from '../aggregate/quality.ts';
 import type { RunSummary, SeriesSummary } from '../aggregate/summary.ts';
 import type { RecordHeader } from '../record/record.ts';
 import type { LengthFindings } from './lengths.ts';
+import { planLines } from './plan.ts';
 import type { ReportSettings } from './settings.ts';
+import { steadyLines } from './steady.ts';
 import { printable } from './terminal.ts';
 import { perSecond } from './vllm-result.ts';
 import { verdictLine, warningText } from './warnings.ts';
@@ -37,6 +39,8 @@ export function ownLines(parts: OwnLineParts): string[] {
     ...errorLines(parts.summary),
     ...retryLines(parts.summary),
     ...oddLines(parts.summary),
+    ...steadyLines(parts.summary),
+    ...planLines(parts.summary),
     ...timeLines(parts),
     ...reasoningLines(parts.summary),
     ...frameLines(parts.summary),
@@ -116,8 +120,7 @@ function words(sample: string): string {
 }
 
 /** The times that vLLM's table does not have: the server's own, to the first answer token, since the request was due. */
-function timeLines({ summary: { own, metrics }, settings }: OwnLineParts): string[] {
-  const isOpen = settings.requestRate !== Number.POSITIVE_INFINITY || settings.ramp !== null;
+function timeLines({ summary: { own, metrics, ownMetrics }, settings }: OwnLineParts): string[] {
   const server: Row[] = [
     ['server: queue', own.server_queue_time],
     ['server: prompt', own.server_prompt_time],
@@ -129,14 +132,19 @@ function timeLines({ summary: { own, metrics }, settings }: OwnLineParts): strin
     ['since due: first token', own.ttft_from_arrival],
     ['since due: end to end', metrics.e2el_including_client_queue],
   ];
-  const hasDue = isOpen && metrics.client_queue_time.maxMs >= 1;
+  const hasDue = settings.isOpenLoop && metrics.client_queue_time.maxMs >= 1;
   const rows = [...server, ...answer, ...(hasDue ? due : [])].filter(([, series]) => series.count > 0);
   if (rows.length === 0) return [];
   rows.splice(rows.filter(([name]) => name.startsWith('server')).length, 0, [
     'client: first token (TTFT)',
     metrics.ttft,
   ]);
-  rows.splice(rows.findLastIndex(([name]) => name.startsWith('client')) + 1, 0, ['client: end to end', metrics.e2el]);
+  rows.splice(
+    rows.findLastIndex(([name]) => name.startsWith('client')) + 1,
+    0,
+    ['client: end to end', metrics.e2el],
+    ['client: end to end per token (NTPOT)', ownMetrics.ntpot],
+  );
   const cells = rows.map(([name, { meanMs, medianMs, percentilesMs }]) => [
     name,
     ...[meanMs, medianMs, percentilesMs.get(99) ?? 0].map((value) => value.toFixed(1)),
@@ -193,9 +201,14 @@ function cacheLines({ cached, accepted }: RunSummary): string[] {
       `prompt cache: ${number(cached.tokens)} of ${number(cached.promptTokens)} prompt tokens (${(share * 100).toFixed(1)} %)`,
     );
   }
-  if (accepted.requests > 0) {
+  const drafted = accepted.tokens + accepted.rejected;
+  if (drafted > 0) {
+    const rate =
+      accepted.rejected === 0
+        ? ''
+        : `; ${((accepted.tokens / drafted) * 100).toFixed(1)} % of ${number(drafted)} drafted tokens were accepted`;
     lines.push(
-      `draft model: ${number(accepted.tokens)} of ${number(accepted.outputTokens)} output tokens were accepted drafts`,
+      `draft model: ${number(accepted.tokens)} of ${number(accepted.outputTokens)} output tokens were accepted drafts${rate}`,
     );
   }
   return lines;

@@ -31,6 +31,18 @@ export interface ReportSettings {
   readonly goodput: GoodputLimits | null;
   readonly saveDetailed: boolean;
   readonly exactLength: boolean;
+  /** Requests had times at which they were due: a finite rate, a ramp, or a trace. */
+  readonly isOpenLoop: boolean;
+  /** Null with `--no-steady-state`. */
+  readonly steadyState: SteadySettings | null;
+}
+
+/** How the steady-state window is found and judged. */
+export interface SteadySettings {
+  /** `--steady-state-threshold`, 0 to 1. */
+  readonly share: number;
+  /** `--steady-state-min-window` in seconds; null: by the length of the run. */
+  readonly minWindowS: number | null;
 }
 
 /** vLLM's backends that generate nothing. */
@@ -55,6 +67,7 @@ export function settingsOf(options: Readonly<Record<string, unknown>>): ReportSe
   const hasTokenizer = options['skip_tokenizer_init'] !== true;
   const modelId = text(options['model']) ?? text(options['model_id']);
   const strategy = text(options['ramp_up_strategy']);
+  const requestRate = number(options['request_rate']) ?? Number.POSITIVE_INFINITY;
   return {
     backend,
     pooling,
@@ -64,7 +77,7 @@ export function settingsOf(options: Readonly<Record<string, unknown>>): ReportSe
     hasTokenizer,
     numPrompts: number(options['num_prompts']),
     metadata: metadataOf(options['metadata']),
-    requestRate: number(options['request_rate']) ?? Number.POSITIVE_INFINITY,
+    requestRate,
     burstiness: number(options['burstiness']) ?? 1,
     maxConcurrency: number(options['max_concurrency']),
     ramp:
@@ -78,6 +91,23 @@ export function settingsOf(options: Readonly<Record<string, unknown>>): ReportSe
     goodput: goodputOf(options['goodput']),
     saveDetailed: options['save_detailed'] === true,
     exactLength: options['exact_length'] === true,
+    isOpenLoop: Number.isFinite(requestRate) || strategy !== null || options['self_timed'] === true,
+    steadyState: options['no_steady_state'] === true ? null : steadyOf(options),
+  };
+}
+
+/** vLLM's Rust client has 0.95 as well. */
+const DEFAULT_STEADY_SHARE = 0.95;
+
+function steadyOf(options: Readonly<Record<string, unknown>>): SteadySettings {
+  const share = number(options['steady_state_threshold']);
+  const minWindowMs = number(options['steady_state_min_window_ms']);
+  if (share !== null && !(share > 0 && share <= 1)) {
+    throw usageError(`--steady-state-threshold: ${share} is no share`, 'Give one above 0 and up to 1, such as 0.95.');
+  }
+  return {
+    share: share ?? DEFAULT_STEADY_SHARE,
+    minWindowS: minWindowMs === null ? null : minWindowMs / 1000,
   };
 }
 

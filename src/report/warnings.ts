@@ -53,6 +53,16 @@ const SENTENCES: Readonly<Record<string, (facts: Facts) => string>> = {
   length_own_end: (f) =>
     `${count(f['requests'], 'request')} of ${whole(f['of'])} ended by themselves before the length asked for${f['forced'] ? ' in spite of length forcing (stop string, loop detection, or a server that does not know min_tokens)' : ' (--force-length keeps the model going)'}`,
   length_long: (f) => `${count(f['requests'], 'request')} of ${whole(f['of'])} made more tokens than asked for`,
+  plan_not_kept: (f) =>
+    `not able to keep up with the requested rate: ${percent(Number(f['late']) / Number(f['requests']))} of the requests (${whole(f['late'])} of ${whole(f['requests'])}) were sent late, by ${ms(f['mean_ms'])} on average and ${ms(f['max_ms'])} at most (p99 ${ms(f['p99_ms'])})${rates(f)}; ${lateCause(f)}`,
+  steady_state_short: (f) =>
+    `the steady-state window is ${seconds(f['duration_s'])} long (${percent(f['share_of_run'])} of the run), shorter than ${seconds(f['min_window_s'])}: what it says of the server may be chance; send more prompts (--num-prompts), or set --steady-state-min-window`,
+  steady_state_none: (f) =>
+    `there is no steady state: at most ${whole(f['peak'])} of the ${whole(f['concurrency'])} requests asked for were in flight, ${whole(f['level'])} are needed (--steady-state-threshold)${Number(f['requests']) < Number(f['concurrency']) ? '; the run has fewer requests than --max-concurrency' : ''}`,
+  prompts_repeat: (f) =>
+    `${count(f['repeated'], 'prompt')}${typeof f['of'] === 'number' ? ` of ${whole(f['of'])}` : ''} had been sent before in the same run: a server with a prefix cache answers them from it, and the figures are those of cached prompts; --unique-prompts makes each one different, --no-oversample sends each row once`,
+  prompts_cached: (f) =>
+    `${percent(f['share'])} of the prompt tokens came from the server's prefix cache: TTFT is that of cached prompts${f['unique'] ? '' : ', unless that is what is to be measured; --unique-prompts keeps the cache out'}`,
   client_loop_blocked: (f) =>
     `${tooHigh(f)}: ${loopOf(f)} was blocked up to ${ms(f['max_ms'])}${typeof f['at_s'] === 'number' ? `, ${f['at_s'].toFixed(1)} s into the run` : ''}${Number(f['blocks']) > 1 ? ` (${whole(f['blocks'])} times for 50 ms or more)` : ''}; ${advice(f)}`,
   client_loop_late: (f) =>
@@ -135,6 +145,28 @@ function advice(f: Facts): string {
   if (f['not_run'] === true) return `${why}the system did not run it: something else was using the cores`;
   if (typeof f['use_workers'] === 'number') return `${why}use --workers ${f['use_workers']}`;
   return `${why}there is no core for another worker: lower the load, or give the client a machine of its own`;
+}
+
+/** As many were due per second, as many were sent. */
+function rates(f: Facts): string {
+  if (typeof f['due_rate'] !== 'number' || typeof f['sent_rate'] !== 'number') return '';
+  return `; ${f['due_rate'].toFixed(2)} requests/s were due, ${f['sent_rate'].toFixed(2)} were sent`;
+}
+
+/** Why requests were late, and what to do. */
+function lateCause(f: Facts): string {
+  const places = `the places of --max-concurrency ${f['max_concurrency']}`;
+  const held = 'latencies since they were due hold the wait, those since sending do not';
+  if (f['cause'] === 'places')
+    return `they waited for ${places}, which the server was too slow to free: this was a closed loop in all but name, and ${held}`;
+  if (f['cause'] === 'both')
+    return `${percent(f['waited_share'])} of that was waiting for ${places}, the rest the client itself; ${held}`;
+  if (f['cause'] === 'client') return `the client itself was late (${held}): lower the rate, or give it more --workers`;
+  return held;
+}
+
+function seconds(value: unknown): string {
+  return `${Number(value).toFixed(1)} s`;
 }
 
 /** A duration, to a tenth below 10 ms. */

@@ -249,11 +249,14 @@ function serverSide(usage: Readonly<Record<string, unknown>> | null, choices: nu
   const promptDetails = usage['prompt_tokens_details'];
   const completionDetails = usage['completion_tokens_details'];
   const cached = wholeNumber((promptDetails as Record<string, unknown> | null | undefined)?.['cached_tokens']);
-  const accepted = Object.entries(completionDetails ?? {}).find(([key]) => key.startsWith('accepted'))?.[1];
-  const acceptedTokens = wholeNumber(accepted);
+  const drafted = (beginning: string) =>
+    wholeNumber(Object.entries(completionDetails ?? {}).find(([key]) => key.startsWith(beginning))?.[1]);
+  const acceptedTokens = drafted('accepted');
+  const rejectedTokens = drafted('rejected');
   return {
     ...(Object.keys(server).length > 0 ? { server } : {}),
     ...(cached !== undefined ? { cached_tokens: cached } : {}),
     ...(acceptedTokens !== undefined ? { accepted_tokens: acceptedTokens } : {}),
+    ...(rejectedTokens !== undefined ? { rejected_tokens: rejectedTokens } : {}),
   };
 }

@@ -121,6 +121,7 @@ describe('the lines of ours', () => {
         'server: generation         60.0    60.0   60.0',
         'client: first token (TTFT) 100.5   100.5  101.0',
         'client: end to end        160.5   160.5  161.0',
+        'client: end to end per token (NTPOT) 40.1 40.1 40.2',
       ].map((line) => expect.stringMatching(new RegExp(line.replace(/[()]/g, '.').replace(/\s+/g, '\\s+')))),
     );
     expect(own(report)['server_times']).toMatchObject({
@@ -169,7 +170,7 @@ describe('the lines of ours', () => {
     expect(text).toContain('prompt cache: 6 of 12 prompt tokens (50.0 %)');
     expect(text).toContain('draft model: 2 of 4 output tokens were accepted drafts');
     expect(text).toContain('connections opened during the run: 1, 4.0 ms each (not part of TTFT); 1 kept-alive');
-    expect(codes(report)).toEqual(['frames_share_reads']);
+    expect(codes(report)).toEqual(['frames_share_reads', 'prompts_cached']);
     expect(own(report)['token_frames']).toEqual({
       frames: 4,
       tokens_per_frame: 2,

@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+import { repeatedPrompts } from '../../src/dataset/repeats.ts';
+import type { Prompt, SampleRequest } from '../../src/dataset/sample.ts';
+
+const samples = (...prompts: Prompt[]): SampleRequest[] =>
+  prompts.map((prompt, k) => ({ prompt, promptLen: 1, outputLen: k, requestId: null }));
+
+describe('prompts that were sent before', () => {
+  it('are counted from their second time on', () => {
+    expect(repeatedPrompts([])).toBe(0);
+    expect(repeatedPrompts(samples('a', 'b', 'c'))).toBe(0);
+    expect(repeatedPrompts(samples('a', 'b', 'a', 'a'))).toBe(2);
+  });
+
+  it('are compared by what they hold', () => {
+    const ids = [1, 2, 3];
+    expect(repeatedPrompts(samples(ids, ids, [1, 2, 3], [1, 2]))).toBe(2);
+    const chat = () => [{ role: 'user', content: 'x' }];
+    expect(repeatedPrompts(samples(chat(), chat(), ['x'], ['x']))).toBe(2);
+    // A text that looks like a list is not that list.
+    expect(repeatedPrompts(samples('[1]', [1], '"x"', 'x'))).toBe(0);
+  });
+});
