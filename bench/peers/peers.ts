@@ -26,7 +26,7 @@ import { type Client, flagsOf, readSaid } from './clients.ts';
 import { installRust } from './install.ts';
 import { type Pinning, pinned, pinningOf, runMeasured } from './process.ts';
 import { builtIn, foreign, type ServerKind, startServer } from './server.ts';
-import { between, markdown, type PeerRun, rowsOf } from './table.ts';
+import { between, lateNote, markdown, type PeerRun, rowsOf } from './table.ts';
 
 const OURS = 'tabby-load';
 const RUST = 'vllm-rs';
@@ -149,7 +149,9 @@ async function main(): Promise<void> {
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
-  const lines = [...about(pinning), '', ...markdown(rowsOf(runs.toSorted(byPlace(clients)), truth), RUST)];
+  const rows = rowsOf(runs.toSorted(byPlace(clients)), truth);
+  const late = lateNote(rows, truth);
+  const lines = [...about(pinning), '', ...markdown(rows, RUST), ...(late.length === 0 ? [] : ['', ...late])];
   for (const line of lines) print(line);
   if (values.out !== undefined) writeFileSync(values.out, `${lines.join('\n')}\n`);
   if (values.readme) writeFileSync('README.md', between(readFileSync('README.md', 'utf8'), lines));

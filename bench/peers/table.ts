@@ -124,6 +124,16 @@ export function markdown(rows: readonly PeerRow[], reference: string): string[] 
   return [line(HEAD), line(HEAD.map((_, k) => (k < 2 ? '---' : '---:'))), ...cells.map(line)];
 }
 
+/** Says so when the server was too late for its clients to be judged by its set times. */
+export function lateNote(rows: readonly PeerRow[], { itlMs }: Truth): string[] {
+  const late = rows.filter((row) => (row.serverLateP99Ms ?? row.serverLateMeanMs ?? 0) > itlMs / 2);
+  if (late.length === 0) return [];
+  const levels = [...new Set(late.map((row) => `${row.streams} ${row.lineEnd.toUpperCase()}`))].join(', ');
+  return [
+    `**Not to be relied on: the server itself was late (${levels}).** Something else was using the machine, or it is too slow for this load.`,
+  ];
+}
+
 const START = '<!-- peers: made by npm run bench:peers -- --readme -->';
 const END = '<!-- /peers -->';
 

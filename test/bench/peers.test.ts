@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { flagsOf, readSaid, type Said } from '../../bench/peers/clients.ts';
 import { childSeconds, pinned, runMeasured } from '../../bench/peers/process.ts';
 import { builtIn, foreign, latenessOf, type ServerKind } from '../../bench/peers/server.ts';
-import { between, markdown, median, type PeerRun, rowsOf } from '../../bench/peers/table.ts';
+import { between, lateNote, markdown, median, type PeerRun, rowsOf } from '../../bench/peers/table.ts';
 
 const said = (more: Partial<Said> = {}): Said => ({
   completed: 10,
@@ -61,6 +61,16 @@ describe('the table of clients', () => {
     );
     expect(lines[3]).toContain('| 1,000 CRLF | vllm-rs | 11.0 | +5.8 / +24.5 | +7.5 | 185 | 500 | +10 |');
     expect(lines[4]).toBe('| 256 LF | vllm-rs | 20.0 | +0.5 / +3.0 | +0.9 | 120 | 500 | 0 | ? |');
+  });
+
+  it('warns of a server that was late itself', () => {
+    const late = { mean: 3, p99: 5.1, max: 40, cpuUsPerFrame: 4 };
+    const slow = run('vllm-rs', 0, 0.01, { streams: 256, lineEnd: 'lf', server: late });
+    expect(lateNote(rowsOf(runs, truth), truth)).toEqual([]);
+    expect(lateNote(rowsOf([...runs, slow], truth), truth)[0]).toContain('the server itself was late (256 LF)');
+    // One that tells no percentile is judged by its mean.
+    const silent = run('vllm-rs', 0, 0.01, { server: { ...late, mean: 6, p99: null } });
+    expect(lateNote(rowsOf([silent], truth), truth)[0]).toContain('(1000 CRLF)');
   });
 
   it('finds its place in a document', () => {
