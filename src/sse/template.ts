@@ -105,13 +105,18 @@ export function learnTemplate(
   const created = locate(event, jsonStart, ['created']);
   const isDigits = created !== null && created.end <= text.start && onlyDigits(event, created.start, created.end);
   return {
-    prefix: event.slice(0, text.start + 1),
+    prefix: copyOf(event, 0, text.start + 1),
     digitsStart: isDigits ? created.start : 0,
     digitsEnd: isDigits ? created.end : 0,
-    suffix: event.slice(text.end - 1),
+    suffix: copyOf(event, text.end - 1, event.length),
     kind,
     choice,
   };
+}
+
+/** Bytes of its own: the event lies in the read buffer, which the next read of any socket overwrites, and a Buffer's `slice` is a view. */
+function copyOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
+  return Uint8Array.prototype.slice.call(bytes, start, end);
 }
 
 function onlyDigits(bytes: Uint8Array, start: number, end: number): boolean {
