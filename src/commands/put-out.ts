@@ -1,4 +1,5 @@
 /** Puts a finished report out: on the terminal, and where else the user asked for it. */
+import { isAbsolute, join } from 'node:path';
 import type { HistogramSet } from '../aggregate/histogram.ts';
 import { histogramLog } from '../aggregate/histogram-log.ts';
 import { messageOf } from '../errors.ts';
@@ -7,9 +8,10 @@ import type { FinishedReport } from '../report/finish.ts';
 import { resultChunks } from '../report/json.ts';
 import { resultPath, writeResult, writeWhole } from '../report/result-file.ts';
 import { printable, printErr, printOut, writeOut } from '../report/terminal.ts';
+import { type PlotOptions, plotPaths, putPlots } from './put-plots.ts';
 
 /** Options that say where a report goes. */
-export interface SavePlaces {
+export interface SavePlaces extends PlotOptions {
   readonly quiet: boolean;
   readonly json: string | null;
   readonly saveHdr: string | null;
@@ -30,6 +32,17 @@ export interface PutOut {
 }
 
 /**
+ * The files that the result and its plots will be, each with the option to name when it cannot be written. The result's own name is formed
+ * at the end; its folder, or the name the user gave, can be tried before.
+ */
+export function resultOutputs(places: SavePlaces): [path: string, option: string][] {
+  const name = places.resultFilename ?? '.tabby-load-probe';
+  const path = places.resultDir === null || isAbsolute(name) ? name : join(places.resultDir, name);
+  const isSaved = places.saveResult || places.appendResult;
+  return [...(isSaved ? [[path, '--result-dir'] as [string, string]] : []), ...plotPaths(places, path)];
+}
+
+/**
  * Warnings to stderr, the table to stdout (unless the JSON goes there), then the files. A file that cannot be written does not keep the
  * others from being written.
  * @throws a usage error when a file could not be written
@@ -47,6 +60,7 @@ export async function putOut({ report, header, end, places, histograms }: PutOut
   const { json, saveHdr } = places;
   if (json !== null && json !== '-') writers.push(() => writeResult(json, result, false, '--json'));
   if (places.saveResult || places.appendResult) writers.push(() => saveResult(report, places));
+  writers.push(() => putPlots(report, places, resultPath(report.settings, places, report.date)));
   if (saveHdr !== null) writers.push(() => saveHistograms(saveHdr, histograms(), header, end));
   const troubles: unknown[] = [];
   for (const write of writers) await write().catch((error: unknown) => troubles.push(error));

@@ -16,7 +16,7 @@ import { finishReport } from '../report/finish.ts';
 import { checkWritable } from '../report/result-file.ts';
 import { settingsOf } from '../report/settings.ts';
 import { printErr } from '../report/terminal.ts';
-import { putOut } from './put-out.ts';
+import { putOut, resultOutputs } from './put-out.ts';
 import { type MergedRecords, mergeRecords } from './report-merge.ts';
 
 /**
@@ -50,7 +50,7 @@ export async function reportCommand(options: ReportOptions): Promise<ExitCode> {
 }
 
 function outputsOf(options: ReportOptions): [path: string, option: string][] {
-  const outputs: [string, string][] = [];
+  const outputs = resultOutputs(options);
   if (options.json !== null && options.json !== '-') outputs.push([options.json, '--json']);
   if (options.saveHdr !== null) outputs.push([options.saveHdr, '--save-hdr']);
   return outputs;

@@ -6,6 +6,7 @@ import { usageError } from '../errors.ts';
 import type { RunOptions } from '../options/table.ts';
 import { RecordFileWriter } from '../record/codec-writer.ts';
 import { checkWritable } from '../report/result-file.ts';
+import { resultOutputs } from './put-out.ts';
 
 /** The open files. */
 export interface Outputs {
@@ -24,7 +25,7 @@ export async function openOutputs(options: RunOptions): Promise<Outputs> {
   checkDistinct(options);
   if (options.json !== null && options.json !== '-') await checkWritable(options.json, '--json');
   if (options.saveHdr !== null) await checkWritable(options.saveHdr, '--save-hdr');
-  if (options.saveResult || options.appendResult) await checkWritable(probePath(options), '--result-dir');
+  for (const [path, option] of resultOutputs(options)) await checkWritable(path, option);
   let manifest: FileHandle | null =
     options.samplesOut === null ? null : await openManifest(options.samplesOut, '--samples-out');
   const records = options.saveRecords === null ? null : await RecordFileWriter.open(options.saveRecords);
@@ -40,12 +41,6 @@ export async function openOutputs(options: RunOptions): Promise<Outputs> {
       manifest = null;
     },
   };
-}
-
-/** The result's own name is formed at the end; its folder, or the name the user gave, can be tried now. */
-function probePath(options: RunOptions): string {
-  const name = options.resultFilename ?? '.tabby-load-probe';
-  return options.resultDir === null || name.startsWith('/') ? name : `${options.resultDir}/${name}`;
 }
 
 function checkDistinct(options: RunOptions): void {

@@ -23,7 +23,8 @@ export function optionsForRecord(
   for (const [name, spec] of Object.entries(OPTIONS)) {
     const key = keyOf(name, spec);
     if (!Object.hasOwn(source, key) || spec.secret === true || spec.place === true) continue;
-    result[recordName(name, spec)] = maskedValue(source[key]);
+    // What the user wants in the result stands there as given, whatever its name, as in vLLM: "tokens" is no credential.
+    result[recordName(name, spec)] = name === 'metadata' ? source[key] : maskedValue(source[key]);
   }
   return result;
 }

@@ -181,7 +181,8 @@ function warnAboutMetrics({ values, warnings }: Values): void {
       `--percentile-metrics: no such metric, left out: ${unknown.map((metric) => JSON.stringify(metric)).join(', ')}`,
     );
   }
-  if (values['saveDetailed'] === true && values['saveResult'] !== true && values['appendResult'] !== true) {
-    warnings.push('--save-detailed has no effect on a file without --save-result or --append-result');
+  const isSaved = values['saveResult'] === true || values['appendResult'] === true || values['json'] !== null;
+  if (values['saveDetailed'] === true && !isSaved) {
+    warnings.push('--save-detailed has no effect on a file without --save-result, --append-result or --json');
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { CountTokens, RunAggregate } from '../aggregate/collect.ts';
 import { diffusionStats, specDecodeStats } from '../aggregate/server-counters.ts';
+import type { DetailViews } from '../aggregate/summary.ts';
 import type { RecordEnd, RecordHeader } from '../record/record.ts';
 import { clientVerdict, findings } from './findings.ts';
 import { lengthFindings } from './lengths.ts';
@@ -51,6 +52,8 @@ export interface FinishedReport {
   readonly date: string;
   readonly completed: number;
   readonly failed: number;
+  /** Values of every request, for plots; null when there were too many to keep them. */
+  readonly detail: DetailViews | null;
 }
 
 /**
@@ -100,6 +103,7 @@ export async function finishReport(input: FinishInput): Promise<FinishedReport> 
     date: parts.date,
     completed: summary.completed,
     failed: summary.failed,
+    detail: summary.detail,
   };
 }
 

@@ -1,7 +1,7 @@
 /** Where the result JSON goes and how it gets there. */
 import { constants } from 'node:fs';
 import { access, appendFile, mkdir, open, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join } from 'node:path';
+import { basename, dirname, isAbsolute, join, parse } from 'node:path';
 import { codeOf, messageOf, usageError } from '../errors.ts';
 import { resultChunks } from './json.ts';
 import { pythonFloat } from './python-format.ts';
@@ -39,6 +39,12 @@ export function resultFileName(settings: ReportSettings, date: string): string {
   const front = `${safeName(label ?? backend)}-${safeName(rate)}${concurrency}-`;
   const end = `-${date}.json`;
   return `${shortened(front + model, MAX_NAME - end.length)}${end}`;
+}
+
+/** Path of a file beside the result: the result's name with another ending in place of its last, as Python's `with_suffix` puts it. */
+export function beside(path: string, suffix: string): string {
+  const { dir, name } = parse(path);
+  return join(dir, `${shortened(name, MAX_NAME - suffix.length)}${suffix}`);
 }
 
 /** Text that is one part of a path and nothing else. */
