@@ -25,6 +25,8 @@ export type TakeBody = (bytes: Buffer, start: number, end: number) => void;
 
 /** The tap of one socket. */
 export class BodyTap {
+  /** The headers of the answer under way are complete. */
+  isHeadRead = false;
   /** The parser is at a chunk boundary, and what comes is to be given to {@link take}. */
   isTaking = false;
   /** A chunk did not end where its size said: nothing can be made of the connection any more. */
@@ -48,6 +50,7 @@ export class BodyTap {
 
   /** No answer is under way, or its body is not to be taken any further. */
   disarm(): void {
+    this.isHeadRead = false;
     this.isArmed = false;
     this.isTaking = false;
     this.heldLength = 0;

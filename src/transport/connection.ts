@@ -110,6 +110,11 @@ export class Connection {
     return (this.socket?.bytesRead ?? 0) > this.bytesBefore;
   }
 
+  /** The headers of an answer are complete. */
+  endHead(): void {
+    if (this.tap !== null) this.tap.isHeadRead = true;
+  }
+
   /** The headers of a chunked event stream were just read: its body goes to `takeBody` as soon as that can be. */
   tapBody(): void {
     this.tap?.arm();
@@ -214,7 +219,8 @@ function stampReadable(socket: Socket, clock: ReadClock): void {
 
 /**
  * A plain socket that reads into the worker's one buffer. undici asks a socket that is readable for its bytes by `read()`: it
- * gets a view of that buffer, and is done with it when the call returns, because nothing here ever pauses the parser.
+ * gets a view of that buffer, and is done with it when the call returns, because nothing here ever pauses the parser. Only
+ * headers it keeps until they are complete, so these get memory of their own.
  */
 function openPlain(
   options: TcpNetConnectOpts,
@@ -239,7 +245,8 @@ function openPlain(
         pending = tap.handOver(buffer, end, length);
         socket.emit('readable');
       } else {
-        pending = buffer.subarray(0, length);
+        const view = buffer.subarray(0, length);
+        pending = tap.isHeadRead ? view : Buffer.from(view);
         socket.emit('readable');
         tap.follow(buffer, length);
       }

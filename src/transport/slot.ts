@@ -148,6 +148,7 @@ export class Slot implements Dispatcher.DispatchHandler {
     statusText?: string,
   ): void {
     if (status < 200) return;
+    this.connection.endHead();
     this.firstByteMs = this.place.clock.atMs;
     this.status = status;
     this.statusText = statusText ?? '';
