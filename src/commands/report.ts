@@ -43,10 +43,12 @@ export async function reportCommand(options: ReportOptions): Promise<ExitCode> {
     });
     const { aggregate, header, end } = merged;
     await putOut({ report, header, end, places: options, histograms: () => aggregate.histograms() });
+    const { completed, failed } = report;
+    const { maxErrorRate } = options;
+    return maxErrorRate !== null && failed > maxErrorRate * (completed + failed) ? EXIT.requestsFailed : EXIT.ok;
   } finally {
     await tokens?.close();
   }
-  return EXIT.ok;
 }
 
 function outputsOf(options: ReportOptions): [path: string, option: string][] {

@@ -179,6 +179,14 @@ describe('options', () => {
     expect(bare['num_prompts']).toBe(2);
   });
 
+  it('fail by --max-error-rate', async () => {
+    const failed = request(3, { success: false, output_tokens: null, ttft: 0, latency: 0, itl: [], error: 'x' });
+    const path = dir.file('failed.msgpack', msgpackBytes([HEADER, request(0), request(1), request(2), failed, END]));
+    expect((await report(path)).code).toBe(0);
+    expect((await report(path, '--max-error-rate', '25%')).code).toBe(0);
+    expect((await report(path, '--max-error-rate', '24%')).code).toBe(5);
+  });
+
   it('print only JSON on stdout with --json -', async () => {
     const path = dir.file('pure.msgpack', msgpackBytes(frames));
     const { out, code } = await report(path, '--json', '-');
