@@ -9,7 +9,6 @@ import { codeOf, sourceFiles } from '../project/sources.ts';
 const UNREAD: Readonly<Record<string, string>> = {
   dataset: 'resolved into --dataset-name or --dataset-path',
   'output-len': "stands for each data set's own output length",
-  'no-stream': 'resolved into "stream"',
   'dry-run': 'turns the run into the command samples',
   'tokenizer-mode': 'auto, hf and slow all read tokenizer.json; other modes are refused',
   'trust-remote-code': 'no code that comes with a tokenizer is ever run, as its help says',
