@@ -2,8 +2,10 @@
  * `tabby-load [run]` and `tabby-load bench serve`: the whole way from options to the report. Each step is a function of its own in
  * the files beside this one; nothing that can be done before the clock starts is left for later.
  */
+import { existsSync } from 'node:fs';
 import { type CountTokens, RunAggregate } from '../aggregate/collect.ts';
 import { initHistograms } from '../aggregate/histogram.ts';
+import { openInput } from '../dataset/input-file.ts';
 import { repeatedPrompts } from '../dataset/repeats.ts';
 import { AppError, EXIT, type ExitCode } from '../errors.ts';
 import type { RunOptions } from '../options/table.ts';
@@ -30,6 +32,9 @@ export async function runCommand(options: RunOptions): Promise<ExitCode> {
   for (const line of options.warnings) printErr(`tabby-load: warning: ${line}`);
   // What was asked for can be judged before anything is read or sent, even where fewer requests than that will come.
   if (options.maxConcurrency !== null) checkOpenFiles(options, options.maxConcurrency);
+  const path = options.datasetPath;
+  // A name on the hub is no file; whatever else is missing is said before anyone waits for a server.
+  if (path !== null && options.datasetName !== 'hf' && !existsSync(path)) await openInput(path);
   const outputs = await openOutputs(options);
   try {
     return await runOn(options, outputs);
@@ -63,7 +68,7 @@ async function measure(
   taken: TakenSamples,
 ): Promise<ExitCode> {
   const samplesSha256 = await outputs.saveSamples(taken.samples);
-  for (const line of noticeLines(options, server, taken)) printErr(`tabby-load: ${line}`);
+  if (!options.quiet) for (const line of noticeLines(options, server, taken)) printErr(`tabby-load: ${line}`);
   // As in vLLM: LoRA names are drawn first, then the arrivals.
   const models = drawLora(
     taken.pyRandom,

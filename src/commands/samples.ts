@@ -9,7 +9,8 @@ import { ignoresEos, isSelfTimed } from '../dataset/facts.ts';
 import { type LoadedSamples, loadSamples } from '../dataset/load.ts';
 import { openManifest, saveManifest, writeManifest } from '../dataset/manifest.ts';
 import { openTokenizer, recogniseTokenizer, type TokenizerSpec } from '../dataset/tokenizer-open.ts';
-import { EXIT, type ExitCode, usageError } from '../errors.ts';
+import type { TokenCounter } from '../dataset/tokenizer.ts';
+import { AppError, EXIT, type ExitCode, usageError } from '../errors.ts';
 import type { RunOptions, SamplesOptions } from '../options/table.ts';
 import { hideOnTerminal, printable, printErr, writeOut } from '../report/terminal.ts';
 import { smallConnector } from '../transport/http-json.ts';
@@ -152,6 +153,25 @@ export async function tokenizerSpecOf(
   );
 }
 
+/** Opens the tokenizer of {@link tokenizerSpecOf}; null for none. The caller closes it. Throws AppError with what can be done. */
+export async function openTokenizerFor(
+  options: TokenizerOptions,
+  server: Pick<ServerFound, 'kind' | 'model' | 'modelRoot'> | null,
+): Promise<TokenCounter | null> {
+  try {
+    return await openTokenizer(await tokenizerSpecOf(options, server));
+  } catch (error) {
+    // Nobody asked for this one: it is vLLM's default, the name of the model.
+    if (options.tokenizer !== null || !(error instanceof AppError) || !error.message.startsWith('--tokenizer')) throw error;
+    const model = options.model ?? server?.modelRoot ?? server?.model ?? '';
+    throw usageError(
+      `no tokenizer for the model ${model} (the default is the model's name): ${error.message.replace(/^--tokenizer: /, '')}`,
+      'Give a folder that holds its tokenizer.json with --tokenizer DIR.',
+      error,
+    );
+  }
+}
+
 /** Prints the manifest, or writes it to `--samples-out`. */
 export async function samplesCommand(options: SamplesOptions): Promise<ExitCode> {
   hideOnTerminal(secretsOfRun(options));
@@ -172,7 +192,7 @@ export async function samplesCommand(options: SamplesOptions): Promise<ExitCode>
 
 async function take(options: SamplesOptions): Promise<{ loaded: LoadedSamples; tokenizerId: string }> {
   const server = needsServer(options) ? await meetServer(options) : null;
-  const tokenizer = await openTokenizer(await tokenizerSpecOf(options, server));
+  const tokenizer = await openTokenizerFor(options, server);
   try {
     const loaded = await loadSamples(dataSetRequestOf(options, server), tokenizer);
     return { loaded, tokenizerId: tokenizer?.id ?? 'none' };

@@ -4,12 +4,11 @@ import { loadSamples } from '../dataset/load.ts';
 import type { NumpyRandom } from '../dataset/numpy-random.ts';
 import type { PythonRandom } from '../dataset/python-random.ts';
 import type { SampleRequest } from '../dataset/sample.ts';
-import { openTokenizer } from '../dataset/tokenizer-open.ts';
 import type { RunOptions } from '../options/table.ts';
 import type { ServerFound } from '../transport/server.ts';
 import { alignPrompts } from './align-prompts.ts';
 import { countTokensBy } from './report.ts';
-import { dataSetRequestOf, tokenizerSpecOf } from './samples.ts';
+import { dataSetRequestOf, openTokenizerFor } from './samples.ts';
 
 /** What a run sends, before it is turned into requests. */
 export interface TakenSamples {
@@ -28,7 +27,7 @@ export interface TakenSamples {
 
 /** Opens the tokenizer and takes the samples. The caller closes what comes back. */
 export async function takeSamples(options: RunOptions, server: ServerFound): Promise<TakenSamples> {
-  const tokenizer = await openTokenizer(await tokenizerSpecOf(options, server));
+  const tokenizer = await openTokenizerFor(options, server);
   try {
     const { name, samples, notes, pyRandom, npRandom } = await loadSamples(
       dataSetRequestOf(options, server),

@@ -51,7 +51,7 @@ function readText(path: string): string {
 }
 
 async function parseMapping(path: string, text: string): Promise<Record<string, unknown>> {
-  const { parse } = await import('yaml');
+  const { parse } = await import('./yaml.ts');
   let value: unknown;
   try {
     // Python's yaml.safe_load reads YAML 1.1: yes, no, on and off are booleans there.

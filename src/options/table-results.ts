@@ -40,16 +40,16 @@ export const RESULT_OPTIONS = {
     default: 0.95,
     above: 0,
     metavar: 'SHARE',
-    help: 'Share of --max-concurrency in flight at which the steady-state window opens.',
+    help: 'Share of --max-concurrency (without one, of the most that were seen) in flight at which the steady-state window opens.',
   },
   'steady-state-min-window': {
     type: 'duration',
     group: 'metrics',
     commands: ['run', 'report'],
     default: null,
-    defaultText: '10 s or a tenth of the run',
+    defaultText: 'the longer of 10 s and a tenth of the run',
     metavar: 'TIME',
-    help: 'A shorter steady-state window is reported with a warning.',
+    help: 'A shorter steady-state window of a closed loop is reported with a warning.',
   },
   'no-steady-state': {
     type: 'boolean',
@@ -187,7 +187,7 @@ export const RESULT_OPTIONS = {
     commands: ['run', 'report'],
     vllm: true,
     default: false,
-    help: 'Write a timeline of the requests as HTML beside the result file.',
+    help: 'Write a timeline of the requests as HTML beside the result file (RESULT.timeline.html), with or without --save-result.',
   },
   'timeline-itl-thresholds': {
     place: true,
@@ -207,7 +207,7 @@ export const RESULT_OPTIONS = {
     commands: ['run', 'report'],
     vllm: true,
     default: false,
-    help: 'Write the distribution of prompt and output lengths beside the result file.',
+    help: 'Write the distribution of prompt and output lengths as HTML beside the result file (RESULT.dataset_stats.html).',
   },
   'dry-run': {
     place: true,
@@ -243,6 +243,6 @@ export const RESULT_OPTIONS = {
     group: 'terminal',
     commands: ['run', 'report'],
     default: false,
-    help: 'No progress and no table: only errors, warnings and what was asked for by --json.',
+    help: 'No progress, no notes and no table: only the banner, errors, warnings and what was asked for by --json.',
   },
 } as const satisfies OptionTable;

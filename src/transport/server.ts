@@ -136,7 +136,9 @@ async function listedModel(find: FindServer, kind: ServerKind | 'auto'): Promise
     return { error: unreachableError(`${find.baseUrl} is not ready: ${answer.status} ${words(answer)}`) };
   throw unreachableError(
     `${find.baseUrl} tells no model: /v1/models answered ${answer.status} ${words(answer)}`.trimEnd(),
-    'Is this an OpenAI-compatible server? Name the model with --model if it does not list one.',
+    /\/v1\/?$/.test(find.baseUrl)
+      ? 'Leave /v1 out of --base-url: the endpoints begin with it.'
+      : 'Is this an OpenAI-compatible server? Name the model with --model if it does not list one.',
   );
 }
 
@@ -152,6 +154,13 @@ async function ask(find: Question, path: string): Promise<SmallAnswer | AppError
       throw unreachableError(
         connectWords(wayWords(route), error),
         'Use --insecure to skip the verification of its certificate.',
+        error,
+      );
+    }
+    if (/WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH|EPROTO/.test(`${code} ${messageOf(error)}`)) {
+      throw unreachableError(
+        `${find.baseUrl} does not speak TLS`,
+        `Use http:// in place of https://: ${find.baseUrl.replace(/^https:/, 'http:')}`,
         error,
       );
     }

