@@ -2,7 +2,7 @@
 import { HistogramSet, initHistograms } from './aggregate/histogram.ts';
 import { workerDeath } from './commands/worker-death.ts';
 import type { WorkOrder } from './record/messages.ts';
-import { AnswerStream } from './sse/stream.ts';
+import { newReader } from './sse/reader.ts';
 import { runWorker } from './transport/worker-run.ts';
 
 /** Runs the order to its end. */
@@ -12,7 +12,7 @@ export default async function work(order: WorkOrder): Promise<void> {
   const death = workerDeath(order.worker);
   let successes = 0;
   await runWorker(order, {
-    newReader: () => new AnswerStream({ maxEventBytes: order.target.maxEventBytes }),
+    newReader: () => newReader(order.target),
     measures: {
       add(record) {
         histograms.recordRequest(record);

@@ -104,6 +104,7 @@ function targetOf(url: string): Target {
     proxy: null,
     isInsecure: false,
     form: 'chat',
+    isWhole: false,
     needsFinishAndDone: true,
     choices: 1,
     maxEventBytes: 16_000_000,
@@ -122,6 +123,7 @@ function workOf(plan: OverheadPlan): SharedWork {
     {
       model: 'self',
       stream: true,
+      askUsage: true,
       ignoreEos: false,
       logprobs: null,
       extraBody: {},

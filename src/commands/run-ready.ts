@@ -5,7 +5,7 @@ import { unreachableError } from '../errors.ts';
 import type { RunOptions } from '../options/table.ts';
 import { monotonicOffsetMs, nowMs } from '../record/clock.ts';
 import { printable, printErr } from '../report/terminal.ts';
-import { AnswerStream } from '../sse/stream.ts';
+import { newReader } from '../sse/reader.ts';
 import { backendOf, bodyBytes } from '../transport/backend.ts';
 import type { ServerFound } from '../transport/server.ts';
 import type { PackedRequest } from '../transport/shared-work.ts';
@@ -91,7 +91,7 @@ function newSender(options: RunOptions, server: ServerFound): SingleSender {
     target,
     connectTimeoutMs: timeoutsOf(options).connectMs,
     clockOffsetMs: monotonicOffsetMs(),
-    newReader: () => new AnswerStream({ maxEventBytes: target.maxEventBytes }),
+    newReader: () => newReader(target),
   });
 }
 

@@ -51,6 +51,7 @@ export function targetOf(options: RunOptions, server: ServerFound): Target {
     path: pathVia(route, `${url.pathname}${url.search}`),
     headers: headers.flat(),
     form: backend.form,
+    isWhole: !options.stream,
     needsFinishAndDone: server.kind === 'tabbyapi',
     choices: choicesOf(options.extraBody),
     maxEventBytes: options.maxEventSizeBytes,
@@ -93,6 +94,7 @@ export function bodyOptionsOf(options: RunOptions, server: ServerFound): BodyOpt
   return {
     model: payloadModel(options, server),
     stream: options.stream,
+    askUsage: options.stream || server.kind === 'tabbyapi',
     ignoreEos: options.ignoreEos,
     logprobs: options.logprobs,
     extraBody: { ...samplingFields(options), ...((options.extraBody ?? {}) as Readonly<Record<string, PyJson>>) },

@@ -8,8 +8,8 @@ import type { DataSetOptions } from '../dataset/data-set-options.ts';
 import { ignoresEos, isSelfTimed } from '../dataset/facts.ts';
 import { type LoadedSamples, loadSamples } from '../dataset/load.ts';
 import { openManifest, saveManifest, writeManifest } from '../dataset/manifest.ts';
-import { openTokenizer, recogniseTokenizer, type TokenizerSpec } from '../dataset/tokenizer-open.ts';
 import type { TokenCounter } from '../dataset/tokenizer.ts';
+import { openTokenizer, recogniseTokenizer, type TokenizerSpec } from '../dataset/tokenizer-open.ts';
 import { AppError, EXIT, type ExitCode, usageError } from '../errors.ts';
 import type { RunOptions, SamplesOptions } from '../options/table.ts';
 import { hideOnTerminal, printable, printErr, writeOut } from '../report/terminal.ts';
@@ -162,7 +162,8 @@ export async function openTokenizerFor(
     return await openTokenizer(await tokenizerSpecOf(options, server));
   } catch (error) {
     // Nobody asked for this one: it is vLLM's default, the name of the model.
-    if (options.tokenizer !== null || !(error instanceof AppError) || !error.message.startsWith('--tokenizer')) throw error;
+    if (options.tokenizer !== null || !(error instanceof AppError) || !error.message.startsWith('--tokenizer'))
+      throw error;
     const model = options.model ?? server?.modelRoot ?? server?.model ?? '';
     throw usageError(
       `no tokenizer for the model ${model} (the default is the model's name): ${error.message.replace(/^--tokenizer: /, '')}`,

@@ -86,6 +86,8 @@ export interface Target {
   /** No verification of the server's certificate. */
   readonly isInsecure: boolean;
   readonly form: 'chat' | 'completions';
+  /** Answers come whole, as one JSON body, instead of a stream. */
+  readonly isWhole: boolean;
   /** TabbyAPI's rule for a complete answer: a finish reason for every choice and `[DONE]`. Elsewhere one of them is enough. */
   readonly needsFinishAndDone: boolean;
   /** Choices per request (`n`). */

@@ -71,11 +71,13 @@ export function steadyLines(summary: RunSummary): string[] {
   const { lengthS, series } = figures;
   const share = percent(shareOfRun(figures, summary));
   const atLevel = figures.atLevelS / lengthS;
+  const inFlight =
+    level >= concurrency ? `all ${whole(concurrency)}` : `${whole(level)} or more of ${whole(concurrency)} requests`;
   const sagged = atLevel < 0.9 ? ` (${percent(atLevel)} of that time)` : '';
   const of = (label: string, { meanMs, percentilesMs }: SeriesSummary, digits: number) =>
     `${label} mean ${meanMs.toFixed(digits)}, p99 ${(percentilesMs.get(99) ?? 0).toFixed(digits)} ms`;
   return [
-    `steady state: ${lengthS.toFixed(1)} s (${share} of the run) with ${whole(level)} or more of ${whole(concurrency)} requests in flight${sagged}: ` +
+    `steady state: ${lengthS.toFixed(1)} s (${share} of the run) with ${inFlight} in flight${sagged}: ` +
       `${(figures.requests / lengthS).toFixed(2)} req/s, ${(figures.outputTokens / lengthS).toFixed(1)} output tok/s; ` +
       `${[of('TTFT', series.ttft, 1), of('TPOT', series.tpot, 2), of('E2EL', series.e2el, 1)].join('; ')}`,
   ];

@@ -105,8 +105,8 @@ function textOf(value: unknown): string {
     .join('');
 }
 
-/** The words of an error frame: OpenAI's `error` object, a bare string, or the whole event when only its type says so. */
-function errorWords(frame: Json, isErrorType: boolean): string | null {
+/** The words of an error frame: OpenAI's `error` object, a bare string, or the whole event when only its type says so; else null. */
+export function errorWords(frame: Json, isErrorType: boolean): string | null {
   const error = frame['error'];
   if (typeof error === 'string' && error !== '') return error;
   if (isObject(error)) return typeof error['message'] === 'string' ? error['message'] : JSON.stringify(error);
@@ -138,6 +138,7 @@ function plainPath(raw: unknown, choice: ChoicePart | undefined, form: FrameForm
   return null;
 }
 
-function isObject(value: unknown): value is Json {
+/** A JSON object, not an array or null. */
+export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

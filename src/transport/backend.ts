@@ -14,6 +14,8 @@ export interface BodyOptions {
   readonly model: string;
   /** Ask for server-sent events. */
   readonly stream: boolean;
+  /** Ask for usage: always in a stream; TabbyAPI wants to be asked for it in a whole answer too, others refuse that. */
+  readonly askUsage: boolean;
   readonly ignoreEos: boolean;
   /** Completions only: `logprobs`, null when not asked for. */
   readonly logprobs: number | null;

@@ -16,7 +16,7 @@ export const openaiChat: Backend = {
       messages: messagesOf(prompt),
       max_completion_tokens: length.max,
       stream: options.stream,
-      ...(options.stream ? { stream_options: { include_usage: true } } : {}),
+      ...(options.askUsage ? { stream_options: { include_usage: true } } : {}),
       ...(options.ignoreEos ? { ignore_eos: true } : {}),
       ...options.extraBody,
       ...length.more,

@@ -17,7 +17,7 @@ export const openaiCompletions: Backend = {
       max_tokens: length.max,
       logprobs: options.logprobs,
       stream: options.stream,
-      ...(options.stream ? { stream_options: { include_usage: true } } : {}),
+      ...(options.askUsage ? { stream_options: { include_usage: true } } : {}),
       ...(options.ignoreEos ? { ignore_eos: true } : {}),
       ...options.extraBody,
       ...length.more,

@@ -67,7 +67,7 @@ export interface Exchange {
 /** What the judgement needs to know of the target: where the request went, what a complete answer must have, what must not be told. */
 export type JudgedTarget = Pick<
   Target,
-  'origin' | 'unixSocket' | 'proxy' | 'needsFinishAndDone' | 'choices' | 'secrets'
+  'origin' | 'unixSocket' | 'proxy' | 'isWhole' | 'needsFinishAndDone' | 'choices' | 'secrets'
 >;
 
 interface Failure {
@@ -219,7 +219,8 @@ function brokenOf(exchange: Exchange, stream: AnswerReader): Failure {
 function missingOf(stream: AnswerReader, rule: JudgedTarget): string {
   const isFinished = stream.isFinished && stream.finishedChoices >= rule.choices;
   if (rule.needsFinishAndDone) {
-    const parts = [isFinished ? '' : 'finish_reason', stream.isDone ? '' : '[DONE]'].filter((part) => part !== '');
+    const mark = rule.isWhole ? 'usage and eos_reason' : '[DONE]';
+    const parts = [isFinished ? '' : 'finish_reason', stream.isDone ? '' : mark].filter((part) => part !== '');
     return parts.join(' and ');
   }
   return isFinished || stream.isDone ? '' : 'finish_reason or [DONE]';

@@ -157,9 +157,10 @@ export class Slot implements Dispatcher.DispatchHandler {
     this.retryAfter = textOf(headers['retry-after']);
     this.willClose = /\bclose\b/i.test(textOf(headers['connection']));
     // Servers that name no type, or text/plain, may still send events; what says JSON or HTML does not.
-    this.isEventStream = status === 200 && !/json|html/i.test(this.contentType);
+    const { isWhole } = this.host.target;
+    this.isEventStream = status === 200 && (isWhole || !/json|html/i.test(this.contentType));
     if (isEncoded(this.encoding)) this.startDecoder(controller);
-    else if (this.isEventStream && headers['transfer-encoding'] === 'chunked') this.connection.tapBody();
+    else if (this.isEventStream && !isWhole && headers['transfer-encoding'] === 'chunked') this.connection.tapBody();
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

@@ -26,6 +26,7 @@ const ANY_SERVER: JudgedTarget = {
   origin: 'http://127.0.0.1:5000',
   unixSocket: null,
   proxy: null,
+  isWhole: false,
   needsFinishAndDone: false,
   choices: 1,
   secrets: ['sk-very-secret'],

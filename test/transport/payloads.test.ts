@@ -43,6 +43,7 @@ function optionsOf(one: PayloadCase): BodyOptions {
   return {
     model: one.input.model_name ?? one.input.model,
     stream: true,
+    askUsage: true,
     ignoreEos: one.input.ignore_eos ?? false,
     logprobs: one.input.logprobs ?? null,
     extraBody: one.input.extra_body ?? {},
@@ -81,6 +82,7 @@ describe('what TabbyAPI needs', () => {
   const base: BodyOptions = {
     model: 'm',
     stream: true,
+    askUsage: true,
     ignoreEos: false,
     logprobs: null,
     extraBody: {},

@@ -59,6 +59,7 @@ function newSender(origin: string): SingleSender {
       proxy: null,
       isInsecure: false,
       form: 'chat',
+      isWhole: false,
       needsFinishAndDone: true,
       choices: 1,
       maxEventBytes: 1 << 20,
