@@ -72,7 +72,7 @@ describe('the steady state in the report', () => {
     expect(block(report)?.['total_token_throughput']).toBeCloseTo(32, 9);
     expect(report.result.get('request_throughput')).toBeCloseTo(7 / 13, 9);
     expect(lines(report).join(' ').replace(/\s+/g, ' ')).toBe(
-      'tabby-load: steady state: 3.0 s (23 % of the run) with 2 or more of 2 requests in flight: 2.00 req/s, 8.0 output tok/s; ' +
+      'tabby-load: steady state: 3.0 s (23 % of the run) with all 2 in flight: 2.00 req/s, 8.0 output tok/s; ' +
         'TTFT mean 250.0, p99 250.0 ms; TPOT mean 250.00, p99 250.00 ms; E2EL mean 1000.0, p99 1000.0 ms',
     );
     expect(codes(report)).toEqual(['steady_state_short']);
