@@ -6,7 +6,7 @@ import { codeOf, messageOf } from '../errors.ts';
 import type { AnswerReader } from '../record/answer.ts';
 import type { Target } from '../record/messages.ts';
 import type { FailureKind, RequestRecord, ServerTimes } from '../record/record.ts';
-import { withoutSecrets } from '../secrets.ts';
+import { beginningWithoutSecrets, withoutSecrets } from '../secrets.ts';
 import { BrokenChunk, ConnectTimeout, connectWords, wayWords } from './connect-error.ts';
 
 /** Characters of a server's words that are kept, as in the shim. */
@@ -107,7 +107,7 @@ export function recordOf(
     latency: isSuccess ? latency : 0,
     start_time: (startMs + clockOffsetMs) / 1000,
     arrival_time: (exchange.arrivalMs + clockOffsetMs) / 1000,
-    error: withoutSecrets(failure?.words ?? '', target.secrets),
+    error: failure === null ? '' : withoutSecrets(failure.words, target.secrets),
     ...(failure !== null ? { error_kind: failure.kind } : {}),
     ...(exchange.status > 0 ? { status: exchange.status } : {}),
     output_len: exchange.outputLen,
@@ -118,11 +118,13 @@ export function recordOf(
     ...(Number.isNaN(exchange.firstByteMs) ? {} : { first_byte: (exchange.firstByteMs - startMs) / 1000 }),
     ...(stream.reasoningFrames > 0 ? reasoningOf(stream, startMs) : {}),
     end: (exchange.endMs - startMs) / 1000,
-    finish_reason: stream.finishReason,
+    finish_reason: stream.finishReason === null ? null : withoutSecrets(stream.finishReason, target.secrets),
     ...(Number.isNaN(exchange.connectMs) ? {} : { connect_s: exchange.connectMs / 1000 }),
     ...(exchange.isStaleReconnect ? { stale_reconnect: true } : {}),
     ...(exchange.retries > 0 ? { retries: exchange.retries, retry_wait_s: exchange.retryWaitMs / 1000 } : {}),
-    ...(exchange.contentEncoding !== '' ? { content_encoding: exchange.contentEncoding } : {}),
+    ...(exchange.contentEncoding !== ''
+      ? { content_encoding: withoutSecrets(exchange.contentEncoding, target.secrets) }
+      : {}),
     ...serverSide(usage, target.choices),
     ...(stream.logprobTokens > 0 ? { logprob_tokens: stream.logprobTokens } : {}),
     ...(stream.hasTrailingGarbage ? { trailing_garbage: true } : {}),
@@ -159,14 +161,14 @@ function failureOf(exchange: Exchange, stream: AnswerReader, target: JudgedTarge
     return { kind, words: connectWords(wayWords(target), error) };
   }
   if (status !== 0 && status !== 200) {
-    const words = `HTTP ${status} ${exchange.statusText} ${exchange.bodyText.slice(0, WORDS_LIMIT)}`;
+    const words = `HTTP ${status} ${exchange.statusText} ${kept(exchange.bodyText, target)}`;
     return { kind: 'http', words: words.trimEnd() };
   }
   // What the server said comes before how the connection ended.
-  if (stream.fault !== null) return faultOf(stream);
+  if (stream.fault !== null) return faultOf(stream, target);
   if (error instanceof Undecodable) return { kind: 'parse', words: `the body cannot be unpacked: ${error.message}` };
   if (exchange.bodyText !== '' && stream.tokenFrames === 0) {
-    const words = `not an event stream (content-type ${exchange.contentType || 'missing'}): ${exchange.bodyText.slice(0, WORDS_LIMIT)}`;
+    const words = `not an event stream (content-type ${exchange.contentType || 'missing'}): ${kept(exchange.bodyText, target)}`;
     return { kind: 'parse', words };
   }
   if (error !== null) return brokenOf(exchange, stream);
@@ -176,10 +178,15 @@ function failureOf(exchange: Exchange, stream: AnswerReader, target: JudgedTarge
   return { kind: 'truncated', words: `the answer ended after ${stream.tokenFrames} token frames without ${missing}` };
 }
 
-function faultOf(stream: AnswerReader): Failure {
+/** As much of a server's words as is kept. */
+function kept(words: string, { secrets }: JudgedTarget): string {
+  return beginningWithoutSecrets(words, WORDS_LIMIT, secrets);
+}
+
+function faultOf(stream: AnswerReader, target: JudgedTarget): Failure {
   const { kind, words } = stream.fault as NonNullable<AnswerReader['fault']>;
   const lead = { stream_error: 'error in the stream: ', parse: 'not a frame: ', event_too_large: '' }[kind];
-  return { kind, words: `${lead}${words.slice(0, WORDS_LIMIT)}` };
+  return { kind, words: `${lead}${kept(words, target)}` };
 }
 
 /** The body ended before its last chunk, or before its length was reached. undici's parser errors have a name, but no code. */

@@ -72,6 +72,7 @@ function senderTo(headers: readonly string[]): SingleSender {
     unixSocket: null,
     proxy: null,
     isInsecure: false,
+    isWhole: false,
     form: 'chat',
     needsFinishAndDone: true,
     choices: 1,

@@ -106,6 +106,8 @@ export interface ScriptedOptions {
   readonly tls?: { readonly key: string; readonly cert: string };
   /** The model loaded at this moment; null = none. */
   model?(): string | null;
+  /** What every GET is answered with in place of that. */
+  refusal?(headers: Readonly<Record<string, string>>): string;
 }
 
 /** Starts a server. Every POST is answered by the script. */
@@ -121,6 +123,10 @@ export async function startScripted(script: Script, options: ScriptedOptions = {
     socket.on('error', () => undefined);
     socket.on('close', () => sockets.delete(socket));
     readRequests(socket, connection, async (request) => {
+      if (request.method !== 'POST' && options.refusal !== undefined) {
+        socket.write(options.refusal(request.headers));
+        return;
+      }
       if (request.method !== 'POST') {
         const isModel = request.path.endsWith('/v1/model');
         const model = options.model === undefined ? 'Scripted' : options.model();
