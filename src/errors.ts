@@ -1,7 +1,7 @@
 /**
  * Exit codes of the program (README "Exit codes"; a test compares the two).
- * 0 done · 1 a bug of ours · 2 wrong options or input · 3 not the server that was required · 4 server unreachable or not ready ·
- * 5 finished, but every request failed (or more than `--max-error-rate`) · 99 a limit set by the user was missed ·
+ * 0 done · 1 a bug of ours · 2 wrong options or input · 3 not the server that was required · 4 server unreachable, not ready, or gone for
+ * good · 5 every request failed, or more than `--max-error-rate` or `--max-errors` · 99 a limit set by the user was missed ·
  * 130/143 interrupted by SIGINT/SIGTERM.
  */
 export const EXIT = {

@@ -29,6 +29,8 @@ export interface Ending {
   /** What the server does, in the words of `script-words.ts`; several = one after the other for the tries of the same request. */
   readonly server: string | readonly string[];
   readonly expected: Expected;
+  /** What the report says beside it. */
+  readonly told?: string;
 }
 
 const WHOLE = `${MADE} tokens; finish ${MADE}; done; last`;
@@ -202,6 +204,7 @@ export const ENDINGS: readonly Ending[] = [
     name: 'gzip although identity was asked for',
     server: `gzip head; ${WHOLE}`,
     expected: { kind: null, record: { content_encoding: 'gzip', frames: MADE, output_tokens: MADE } },
+    told: 'unpacked; counted, as frames may have been held back',
   },
   {
     name: 'gzip that is none',
@@ -212,11 +215,13 @@ export const ENDINGS: readonly Ending[] = [
     name: 'shorter than it was forced to be',
     server: 'head; 3 tokens; finish 3 stop; done; last',
     expected: { kind: null, record: { output_tokens: 3, output_len: ASKED, finish_reason: 'stop' } },
+    told: 'counted under "output length"',
   },
   {
     name: 'bytes behind [DONE]',
     server: `head; ${MADE} tokens; finish ${MADE}; done; chunk no frame at all\\r\\n\\r\\ndata: nor this\\r\\n\\r\\n; last`,
     expected: { kind: null, record: { trailing_garbage: true } },
+    told: 'counted',
   },
   {
     name: 'never answers',

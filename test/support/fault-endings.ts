@@ -6,11 +6,12 @@ import { type Played, type PlayedRun, playEndings } from './play-endings.ts';
 const WHOLE = `head; ${MADE} tokens; finish ${MADE}; done; last`;
 
 /** `--retries 2`. */
-const RETRIED: readonly Ending[] = [
+export const RETRIED: readonly Ending[] = [
   {
     name: '503 with Retry-After, then an answer',
     server: ['status 503 Busy, retry-after: 1: {"detail": "busy"}', WHOLE],
     expected: { kind: null, hits: 2, record: { retries: 1, retry_wait_s: 1 } },
+    told: 'counted as sent again, with the time waited',
   },
   {
     name: '429 as often as it is tried',
@@ -30,17 +31,19 @@ const RETRIED: readonly Ending[] = [
 ];
 
 /** One after the other on one connection, which each finds in the state that the former left. */
-const REUSED: readonly Ending[] = [
+export const REUSED: readonly Ending[] = [
   { name: 'first on its connection', server: WHOLE, expected: { kind: null } },
   {
     name: 'closed when it is used again (idle time was over)',
     server: ['wait 60; close', WHOLE],
     expected: { kind: null, hits: 2, record: { stale_reconnect: true } },
+    told: 'sent again on a fresh connection; counted as `stale_reconnects`, its clock goes on',
   },
   {
     name: 'reset when it is used again',
     server: ['reset', WHOLE],
     expected: { kind: null, hits: 2, record: { stale_reconnect: true } },
+    told: 'sent again on a fresh connection; counted as `stale_reconnects`, its clock goes on',
   },
   { name: 'reset on the fresh connection as well', server: 'reset', expected: { kind: 'reset', hits: 2 } },
   { name: 'after a failure, on a fresh connection', server: 'reset', expected: { kind: 'reset', hits: 1 } },
