@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nowMs } from '../record/clock.ts';
 import { CONTROL, STOP } from '../record/messages.ts';
+import type { RequestRecord } from '../record/record.ts';
 
 /** How the server answers a small question: it has its model and takes requests, or it does not (and why). */
 export type Presence =
@@ -134,4 +135,12 @@ export class OutageWatch {
     if (this.calmTimer !== null) clearTimeout(this.calmTimer);
     this.calmTimer = setTimeout(() => Atomics.store(this.cells, CONTROL.mayPause, 1), CALM_MS);
   }
+}
+
+/** What a failure says about the server: is it gone (`sure`), may it be (`weak`), or is it the request's own affair. */
+export function signOfAbsence({ error_kind: kind, status = 0 }: RequestRecord): 'sure' | 'weak' | 'none' {
+  if (kind === 'connect' || kind === 'timeout_connect') return 'sure';
+  if (kind === 'http') return status >= 500 ? 'weak' : 'none';
+  const weak = kind === 'reset' || kind === 'truncated' || kind === 'timeout_idle' || kind === 'timeout_first_token';
+  return weak ? 'weak' : 'none';
 }

@@ -9,13 +9,12 @@ import type { AnswerReader } from '../record/answer.ts';
 import { nowMs, wallClock } from '../record/clock.ts';
 import type { Target } from '../record/messages.ts';
 import { Connection, type ConnectionPlace } from './connection.ts';
-import { ContentDecoder, isEncoded } from './content-decoder.ts';
-import { type Exchange, type GivenUp, Undecodable, WORDS_LIMIT } from './outcome.ts';
+import { ContentDecoder } from './content-decoder.ts';
+import { Incoming } from './incoming.ts';
+import { type Exchange, type GivenUp, Undecodable } from './outcome.ts';
 import { mayBeRetried, retryWaitMs } from './retry.ts';
 import type { WorkView } from './shared-work.ts';
 
-/** Enough for the words that are kept, in any encoding. */
-const BODY_TEXT_BYTES = 4 * WORDS_LIMIT;
 /**
  * A server that closed a connection as idle shows it within the way there and back. What breaks later than this after sending was
  * broken by what the server did with the request, which is then not sent a second time.
@@ -59,23 +58,14 @@ export class Slot implements Dispatcher.DispatchHandler {
   /** Sample under way. */
   index = -1;
   private controller: Dispatcher.DispatchController | null = null;
-  private status = 0;
-  private statusText = '';
-  private contentType = '';
-  private encoding = '';
-  private retryAfter = '';
-  private isEventStream = false;
-  private firstByteMs = Number.NaN;
-  private bodyText = '';
-  private bodyBytes = 0;
+  /** What has come back of the present try. */
+  private readonly incoming = new Incoming();
   private decoder: ContentDecoder | null = null;
-  private hasBodyEnded = false;
   /** The present try was handed to the socket, and when. */
   private isOnWire = false;
   private wireMs = Number.NaN;
   private isStale = false;
   private expectsReuse = false;
-  private willClose = false;
   private keptText = false;
   private connectMs = Number.NaN;
   private givenUp: GivenUp | null = null;
@@ -112,7 +102,7 @@ export class Slot implements Dispatcher.DispatchHandler {
   giveUp(reason: GivenUp): void {
     if (!this.isBusy || this.givenUp !== null) return;
     this.givenUp = reason;
-    if (this.retryTimer !== null || this.hasBodyEnded) this.finish(reason);
+    if (this.retryTimer !== null || this.incoming.hasBodyEnded) this.finish(reason);
     else if (this.controller !== null) this.controller.abort(reason);
     else this.connection.renew();
   }
@@ -149,23 +139,15 @@ export class Slot implements Dispatcher.DispatchHandler {
   ): void {
     if (status < 200) return;
     this.connection.endHead();
-    this.firstByteMs = this.place.clock.atMs;
-    this.status = status;
-    this.statusText = statusText ?? '';
-    this.contentType = textOf(headers['content-type']);
-    this.encoding = textOf(headers['content-encoding']);
-    this.retryAfter = textOf(headers['retry-after']);
-    this.willClose = /\bclose\b/i.test(textOf(headers['connection']));
-    // Servers that name no type, or text/plain, may still send events; what says JSON or HTML does not.
-    const { isWhole } = this.host.target;
-    this.isEventStream = status === 200 && (isWhole || !/json|html/i.test(this.contentType));
-    if (isEncoded(this.encoding)) this.startDecoder(controller);
-    else if (this.isEventStream && !isWhole && headers['transfer-encoding'] === 'chunked') this.connection.tapBody();
+    const { incoming } = this;
+    incoming.takeHead(status, statusText ?? '', headers, this.place.clock.atMs, this.host.target.isWhole);
+    if (incoming.isEncoded) this.startDecoder(controller);
+    else if (incoming.isPlainChunked) this.connection.tapBody();
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.decoder !== null) this.decoder.add(chunk, this.place.clock.atMs, this.place.clock.read);
-    else if (this.isEventStream) this.takeBody(controller, chunk, 0, chunk.length);
+    else if (this.incoming.isForReader) this.takeBody(controller, chunk, 0, chunk.length);
     else this.takeText(controller, chunk);
   }
 
@@ -180,14 +162,14 @@ export class Slot implements Dispatcher.DispatchHandler {
 
   /** Bytes of a body that is no event stream: only its beginning is kept, and one without end is broken off. */
   private takeText(controller: Dispatcher.DispatchController, bytes: Buffer): void {
-    if (this.bodyText.length < BODY_TEXT_BYTES) this.bodyText += bytes.toString('latin1', 0, BODY_TEXT_BYTES);
-    this.bodyBytes += bytes.length;
-    if (this.bodyBytes > this.host.target.maxEventBytes) controller.abort(new Error('the body is too large'));
+    const soFar = this.incoming.addText(bytes);
+    if (soFar > this.host.target.maxEventBytes) controller.abort(new Error('the body is too large'));
   }
 
   private startDecoder(controller: Dispatcher.DispatchController): void {
+    const { incoming } = this;
     const take = (bytes: Buffer, atMs: number, read: number): void => {
-      if (!this.isEventStream) {
+      if (!incoming.isForReader) {
         this.takeText(controller, bytes);
         return;
       }
@@ -196,20 +178,20 @@ export class Slot implements Dispatcher.DispatchHandler {
       if (fault !== null && fault.kind !== 'stream_error') controller.abort(new Error(fault.kind));
     };
     const done = (error: Error | null): void => {
-      if (error !== null) controller.abort(new Undecodable(`${this.encoding}: ${error.message}`));
+      const trouble = error === null ? null : new Undecodable(`${incoming.encoding}: ${error.message}`);
+      if (trouble !== null) controller.abort(trouble);
       // Aborting has no effect behind the end of the body.
-      if (this.isBusy && this.decoder !== null && (error === null || this.hasBodyEnded))
-        this.bodyEnd(error === null ? null : new Undecodable(`${this.encoding}: ${error.message}`));
+      if (this.isBusy && this.decoder !== null && (trouble === null || incoming.hasBodyEnded)) this.bodyEnd(trouble);
     };
     try {
-      this.decoder = new ContentDecoder(this.encoding, take, done);
+      this.decoder = new ContentDecoder(incoming.encoding, take, done);
     } catch (error) {
       controller.abort(new Undecodable(messageOf(error)));
     }
   }
 
   onResponseEnd(): void {
-    this.hasBodyEnded = true;
+    this.incoming.hasBodyEnded = true;
     if (this.decoder !== null) this.decoder.end();
     else this.bodyEnd(null);
   }
@@ -226,21 +208,21 @@ export class Slot implements Dispatcher.DispatchHandler {
 
   /** The answer is over, in order or (with an error) not. */
   private bodyEnd(error: Error | null): void {
-    const isAgain = error === null && mayBeRetried(this.status) && this.retries < this.host.target.retries;
+    const isAgain = error === null && mayBeRetried(this.incoming.status) && this.retries < this.host.target.retries;
     if (isAgain && this.givenUp === null && this.host.maySendAgain()) {
       this.waitForRetry();
       return;
     }
-    if (this.status === 200) this.stream.end();
+    if (this.incoming.status === 200) this.stream.end();
     this.finish(error);
   }
 
   /** Sends the request again after the time that the server asked for. Its clock goes on: whoever waits for the answer waits. */
   private waitForRetry(): void {
-    const waitMs = retryWaitMs(this.retryAfter, this.retries, wallClock().getTime());
+    const waitMs = retryWaitMs(this.incoming.retryAfter, this.retries, wallClock().getTime());
     this.retries++;
     this.retryWaitMs += waitMs;
-    this.expectsReuse = !this.willClose;
+    this.expectsReuse = !this.incoming.willClose;
     this.connection.endRequest();
     this.dropDecoder();
     this.controller = null;
@@ -254,18 +236,8 @@ export class Slot implements Dispatcher.DispatchHandler {
     const { host, connection, index } = this;
     const { target } = host;
     this.controller = null;
-    this.status = 0;
-    this.statusText = '';
-    this.contentType = '';
-    this.encoding = '';
-    this.retryAfter = '';
-    this.isEventStream = false;
-    this.firstByteMs = Number.NaN;
-    this.bodyText = '';
-    this.bodyBytes = 0;
-    this.hasBodyEnded = false;
+    this.incoming.reset();
     this.isOnWire = false;
-    this.willClose = false;
     connection.beginRequest();
     const id = host.work.requestId(index);
     const headers = id === '' ? target.headers : [...target.headers, 'x-request-id', id];
@@ -292,7 +264,7 @@ export class Slot implements Dispatcher.DispatchHandler {
   }
 
   private finish(error: unknown): void {
-    const { host, index, startMs, connection } = this;
+    const { host, index, startMs, connection, incoming } = this;
     const endMs = error === null && this.retryTimer === null ? this.place.clock.atMs : nowMs();
     const arrivalMs = host.startMs + host.work.plannedMs(index);
     const exchange: Exchange = {
@@ -304,13 +276,13 @@ export class Slot implements Dispatcher.DispatchHandler {
       outputLen: host.work.outputLen(index),
       arrivalMs,
       startMs: Number.isNaN(startMs) ? Math.max(arrivalMs, host.startMs) : startMs,
-      firstByteMs: this.firstByteMs,
+      firstByteMs: incoming.firstByteMs,
       endMs,
-      status: this.status,
-      statusText: this.statusText,
-      contentType: this.contentType,
-      contentEncoding: this.encoding,
-      bodyText: Buffer.from(this.bodyText, 'latin1').toString(),
+      status: incoming.status,
+      statusText: incoming.statusText,
+      contentType: incoming.contentType,
+      contentEncoding: incoming.encoding,
+      bodyText: incoming.bodyText,
       isConnected: this.isOnWire && connection.connectError === null,
       error: this.givenUp ?? error,
       connectMs: this.connectMs,
@@ -322,7 +294,7 @@ export class Slot implements Dispatcher.DispatchHandler {
     if (this.retryTimer !== null) clearTimeout(this.retryTimer);
     this.retryTimer = null;
     this.dropDecoder();
-    this.expectsReuse = error === null && !this.willClose;
+    this.expectsReuse = error === null && !incoming.willClose;
     connection.endRequest();
     host.ended(this, exchange);
     this.isSent = false;
@@ -334,8 +306,4 @@ export class Slot implements Dispatcher.DispatchHandler {
     this.decoder?.cancel();
     this.decoder = null;
   }
-}
-
-function textOf(header: string | string[] | undefined): string {
-  return header === undefined ? '' : String(header);
 }

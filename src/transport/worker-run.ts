@@ -20,11 +20,13 @@ import type { RequestRecord } from '../record/record.ts';
 import { ClaimBook } from './claims.ts';
 import { ConnectionPlace } from './connection.ts';
 import { HealthMonitor } from './health.ts';
+import { signOfAbsence } from './outage.ts';
 import { type Exchange, GivenUp, recordOf } from './outcome.ts';
 import { ReadClock } from './read-clock.ts';
 import { RecordBatch } from './record-batch.ts';
 import { WorkView } from './shared-work.ts';
 import { Slot, type SlotHost } from './slot.ts';
+import { overdue } from './time-limits.ts';
 
 /**
  * Requests handed to sockets per turn of the event loop. A burst of a thousand takes tens of milliseconds; between its parts the
@@ -37,8 +39,6 @@ const OPENING_AT_ONCE = 64;
 const TICK_MS = 100;
 /** Within this of its planned time a request is awaited turn by turn, because timers are only good to a millisecond. */
 const SPIN_MS = 1.5;
-/** A stream that was under way when the server lost its model gets so long for another token, ms. */
-const ORPHAN_MS = 5000;
 
 /** Parts of later stages that `worker.ts` puts in. */
 export interface WorkerParts {
@@ -157,8 +157,8 @@ class WorkerRun implements SlotHost {
     if (slot.isSent) Atomics.sub(this.control, CONTROL.inFlight, 1);
     Atomics.add(this.control, record.success ? CONTROL.completed : CONTROL.failed, 1);
     if (record.success) this.parts.measures.add(record);
-    if (stream.usage !== null) this.sawUsage = true;
     else this.noteFailure(record);
+    if (stream.usage !== null) this.sawUsage = true;
     this.health.ended(record);
     this.framesOfEnded += stream.tokenFrames;
     this.lastEndMs = Math.max(this.lastEndMs, exchange.endMs);
@@ -279,11 +279,18 @@ class WorkerRun implements SlotHost {
     else if (this.isPaused) this.sendSome();
     let frames = this.framesOfEnded;
     const now = nowMs();
+    const absentMs = Atomics.load(this.control, CONTROL.absentMs);
+    const absentSinceMs = absentMs === 0 ? Number.NaN : this.startMs + absentMs;
     for (const slot of this.slots) {
       if (!slot.isBusy) continue;
       frames += slot.stream.tokenFrames;
-      if (stop === STOP.abort) slot.giveUp(new GivenUp('aborted', 'given up: the run was ended'));
-      else if (slot.isSent) this.watch(slot, now);
+      const reason =
+        stop === STOP.abort
+          ? new GivenUp('aborted', 'given up: the run was ended')
+          : slot.isSent
+            ? overdue(slot, now, this.order.timeouts, absentSinceMs)
+            : null;
+      if (reason !== null) slot.giveUp(reason);
     }
     this.progress[PROGRESS.tokenFrames] = frames;
     this.ship();
@@ -297,33 +304,6 @@ class WorkerRun implements SlotHost {
     for (const slot of this.slots) slot.stopRetrying();
     if (this.dueTimer !== null) clearTimeout(this.dueTimer);
     this.dueTimer = null;
-  }
-
-  /** Time limits. Only tokens feed them, never pings: TabbyAPI pings on for ever when the job behind a stream is gone. */
-  private watch(slot: Slot, now: number): void {
-    const { firstTokenMs, tokenMs, requestMs } = this.order.timeouts;
-    const { stream } = slot;
-    const { tokenFrames } = stream;
-    const lastMs = tokenFrames === 0 ? slot.startMs : (stream.times[tokenFrames - 1] as number);
-    if (requestMs > 0 && now - slot.startMs > requestMs) {
-      slot.giveUp(new GivenUp('timeout_request', `not finished within ${requestMs / 1000} s`));
-    } else if (firstTokenMs > 0 && tokenFrames === 0 && now - slot.startMs > firstTokenMs) {
-      slot.giveUp(new GivenUp('timeout_first_token', `no token within ${firstTokenMs / 1000} s`));
-    } else if (tokenMs > 0 && tokenFrames > 0 && now - lastMs > tokenMs) {
-      const words = `no token for ${tokenMs / 1000} s after ${tokenFrames} token frames (pings do not count)`;
-      slot.giveUp(new GivenUp('timeout_idle', words));
-    } else this.watchOrphan(slot, now, lastMs);
-  }
-
-  /** The server was found without its model: what was under way then will not go on. */
-  private watchOrphan(slot: Slot, now: number, lastTokenMs: number): void {
-    const absentMs = Atomics.load(this.control, CONTROL.absentMs);
-    if (absentMs === 0) return;
-    const sinceMs = this.startMs + absentMs;
-    if (slot.startMs >= sinceMs || now - Math.max(sinceMs, lastTokenMs) <= ORPHAN_MS) return;
-    const { tokenFrames } = slot.stream;
-    const kind = tokenFrames === 0 ? 'timeout_first_token' : 'timeout_idle';
-    slot.giveUp(new GivenUp(kind, `the server lost its model; no token since, after ${tokenFrames} token frames`));
   }
 
   /** Signs that the server is gone stop the sending at once: a refused connection fails in a millisecond, and with it the next. */
@@ -345,12 +325,4 @@ class WorkerRun implements SlotHost {
   private say(message: WorkerMessage, transfer: ArrayBuffer[] = []): void {
     this.port.postMessage(message, transfer);
   }
-}
-
-/** What a failure says about the server: is it gone (`sure`), may it be (`weak`), or is it the request's own affair. */
-function signOfAbsence({ error_kind: kind, status = 0 }: RequestRecord): 'sure' | 'weak' | 'none' {
-  if (kind === 'connect' || kind === 'timeout_connect') return 'sure';
-  if (kind === 'http') return status >= 500 ? 'weak' : 'none';
-  const weak = kind === 'reset' || kind === 'truncated' || kind === 'timeout_idle' || kind === 'timeout_first_token';
-  return weak ? 'weak' : 'none';
 }
