@@ -114,7 +114,7 @@ async function startRows(): Promise<FaultRow[]> {
     withSocket(
       (socket) => socket.on('data', () => socket.end('SSH-2.0-OpenSSH_9.6\r\n')),
       async (port) =>
-        failedStart('no TLS spoken there', await short(`https://127.0.0.1:${port}`), /no TLS is spoken there/),
+        failedStart('no TLS spoken there', await short(`https://127.0.0.1:${port}`), /does not speak TLS/),
     ),
     withSocket(
       () => undefined,

@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PROGRAM, runCli } from './cli.ts';
 import { conditionRow, type FaultRow, type FaultRun, textRow, valueRow } from './fault-rows.ts';
+import { startGate } from './gate.ts';
 import { SAMPLE } from './play-endings.ts';
 import { type RunUnderWay, runFiles, startRun, tally } from './run-files.ts';
 import { script } from './script-words.ts';
 import { type Script, type ScriptedServer, startScripted } from './scripted-server.ts';
+import { TLS_CREDENTIALS } from './tls.ts';
 
 const SLOW = script('head; 5 tokens every 8; finish 5; done; last');
 const QUICK = script('head; 3 tokens; finish 3; done; last');
@@ -69,6 +71,52 @@ function secondSignal(): Promise<FaultRow[]> {
       valueRow('exit code', cli.code, 130),
       valueRow('in flight: given up', tally(records), { aborted: 4 }),
       valueRow('still reported', result?.failed, 4),
+    ];
+  });
+}
+
+/** Requests that wait for a connection that never opens have no time limit here, and end all the same. */
+async function whileConnecting(): Promise<FaultRow[]> {
+  const closing = script('head connection: close; 3 tokens; finish 3; done; last; close');
+  const server = await startScripted(closing, { tls: TLS_CREDENTIALS });
+  const gate = await startGate(() => server.requests.length === 0, server.port);
+  try {
+    const off = ['--connect-timeout', 'off', '--drain-timeout', 'off', '--insecure'];
+    const run = startRun(`https://127.0.0.1:${gate.port}`, ['--num-prompts', '20', '--concurrency', '2', ...off]);
+    await seen(server, 2, run);
+    await gate.heldBack;
+    run.child.kill('SIGINT');
+    await run.waitFor(/again to leave at once/);
+    run.child.kill('SIGINT');
+    const { cli, records } = await run.finish();
+    const { aborted = 0, success = 0 } = tally(records);
+    return [
+      valueRow('exit code', cli.code, 130),
+      conditionRow('given up', aborted, '1 or 2', aborted >= 1 && aborted <= 2),
+      valueRow('the others', [success, records.length - aborted], [2, 2]),
+    ];
+  } finally {
+    gate.close();
+    await server.close();
+  }
+}
+
+/** More connections than the system allows are refused before the first request. */
+function openFiles(): Promise<FaultRow[]> {
+  return withServer(QUICK, async (server) => {
+    const words = ['--base-url', server.url, '--dataset', SAMPLE, '--num-prompts', '400', '--concurrency', '300'];
+    const child = spawn('bash', ['-c', 'ulimit -n 128; exec "$@"', 'bash', process.execPath, PROGRAM, ...words], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { PATH: process.env['PATH'] },
+    });
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+    return [
+      textRow('said', stderr, /--concurrency 300 needs 364 open files, but the limit is 128/),
+      valueRow('exit code, requests sent', [code, server.requests.length], [2, 0]),
     ];
   });
 }
@@ -217,7 +265,9 @@ export const PROCESS_RUNS: readonly FaultRun[] = [
   { title: 'SIGINT', run: () => interrupted('SIGINT', 130) },
   { title: 'SIGTERM', run: () => interrupted('SIGTERM', 143) },
   { title: 'SIGINT twice', run: secondSignal },
+  { title: 'SIGINT twice, while connections do not open', run: whileConnecting },
   { title: 'SIGKILL', run: killed },
+  { title: 'open files', run: openFiles },
   { title: '--duration', run: duration },
   { title: 'worker threads that die', run: deaths },
   { title: 'full disks and closed pipes', run: fullDisk },

@@ -1,6 +1,6 @@
 /** What happens to the server in mid-run: it stops, restarts, loses its model, fails more and more. */
-import { connect, createServer, type Socket } from 'node:net';
 import { conditionRow, type FaultRow, type FaultRun, textRow, valueRow } from './fault-rows.ts';
+import { startGate } from './gate.ts';
 import { type RunFiles, runFiles, tally } from './run-files.ts';
 import { script } from './script-words.ts';
 import { type Reply, type Script, type ScriptedServer, startScripted } from './scripted-server.ts';
@@ -207,52 +207,46 @@ async function limits(): Promise<FaultRow[]> {
   ];
 }
 
-/** Connections of which the first few are served; the others are accepted and never go on with the handshake. */
+/** A proxy whose tunnels no longer come once the load has had its first answer. */
 async function connectTimeout(): Promise<FaultRow[]> {
   const closing = script('head connection: close; 3 tokens; finish 3; done; last; close');
   const server = await startScripted(closing, { tls: TLS_CREDENTIALS });
-  const sockets = new Set<Socket>();
-  let isShut = false;
-  // A proxy whose tunnels no longer come once the load has had its first answer.
-  const gate = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-    isShut ||= server.requests.length > 0;
-    if (isShut) return;
-    socket.once('data', () => {
-      const onward = connect(server.port, '127.0.0.1');
-      sockets.add(onward);
-      onward.on('error', () => undefined);
-      socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-      onward.pipe(socket);
-      socket.pipe(onward);
-    });
-  });
-  await new Promise<void>((resolve) => gate.listen(0, '127.0.0.1', resolve));
-  const proxy = `http://127.0.0.1:${(gate.address() as { port: number }).port}`;
-  const more = [
-    '--num-prompts',
-    '3',
-    '--concurrency',
-    '1',
-    '--connect-timeout',
-    '300ms',
-    '--proxy',
-    proxy,
-    '--insecure',
-  ];
+  const established = 'HTTP/1.1 200 Connection established\r\n\r\n';
+  const gate = await startGate(() => server.requests.length === 0, server.port, established);
+  const proxy = ['--proxy', `http://127.0.0.1:${gate.port}`, '--insecure'];
   try {
-    const run = await runFiles(server.url, more);
+    const few = ['--num-prompts', '3', '--concurrency', '1', '--connect-timeout', '300ms'];
+    const run = await runFiles(server.url, [...few, ...proxy]);
     const late = run.records.find(({ success }) => !success);
     return [
       valueRow('kinds', tally(run.records), { success: 1, timeout_connect: 2 }),
       textRow('words', late?.error ?? run.cli.stderr, /through the proxy .*no connection within 0\.3 s/),
     ];
   } finally {
-    for (const socket of sockets) socket.destroy();
     gate.close();
     await server.close();
   }
+}
+
+/** A server that closes each connection a few ms after an answer, without a word, as one with a very short idle time does. */
+function idleCloser(): Promise<FaultRow[]> {
+  const quick = script('head; 3 tokens; finish 3; done; last');
+  const answer: Script = async (reply, request) => {
+    await quick(reply, request);
+    setTimeout(() => reply.close(), 5);
+  };
+  return withScript(
+    () => answer,
+    async ({ url }) => {
+      const { records, result } = await runFiles(url, ['--num-prompts', '100', '--concurrency', '8']);
+      const stale = result?.tabby_load.connections.stale_reconnects ?? 0;
+      return [
+        valueRow('no request fails', tally(records), { success: 100 }),
+        conditionRow('stale_reconnects', stale, 'more than 0', stale > 0),
+        valueRow('told of each', records.filter(({ stale_reconnect: is }) => is === true).length, stale),
+      ];
+    },
+  );
 }
 
 /** All of them. */
@@ -263,4 +257,5 @@ export const SERVER_RUNS: readonly FaultRun[] = [
   { title: 'the server does not come back, --reconnect-wait', run: neverBack },
   { title: 'limits on failures', run: limits },
   { title: 'a connection that does not open in mid-run', run: connectTimeout },
+  { title: 'a server that closes idle connections', run: idleCloser },
 ];
