@@ -2,9 +2,8 @@
  * Recognises a token frame without parsing it.
  *
  * The token frames of one stream are alike but for the text and the `created` second. After one of them has been parsed, the next
- * is compared byte by byte with what stands before and after its text. Equal bytes around a JSON string mean an equal document
- * but for that string, so this is exact, not a guess: whatever differs in any other way is parsed. On a flood of events it costs
- * 0.3 µs, a sixth of a search for the text, and leaves no garbage.
+ * is compared, four bytes at a time, with what stands before and after its text. Equal bytes around a JSON string mean an equal
+ * document but for that string, so this is exact, not a guess: whatever differs in any other way is parsed. It leaves no garbage.
  */
 
 const QUOTE = 0x22;
@@ -20,16 +19,24 @@ export type TokenKind = 'answer' | 'reasoning';
 
 /** The bytes around the text of a token frame, line end and empty line included. */
 export interface FrameTemplate {
-  /** From the first byte of the event (`data: …`) to the opening quote of the text, which is the last byte. */
-  readonly prefix: Uint8Array;
-  /** Region of `prefix` that may hold any digits (`created`); empty when there is none. */
-  readonly digitsStart: number;
-  readonly digitsEnd: number;
+  /** From the first byte of the event (`data: …`) to where any digits may stand (`created`), or empty. */
+  readonly head: FixedBytes;
+  /** How many digits. */
+  readonly digits: number;
+  /** From there to the opening quote of the text, which is the last byte. */
+  readonly neck: FixedBytes;
   /** From the closing quote of the text to the end of the event. */
-  readonly suffix: Uint8Array;
+  readonly suffix: FixedBytes;
   readonly kind: TokenKind;
   /** `index` of the choice. */
   readonly choice: number;
+}
+
+/** Bytes to be compared with: whole words of four (little-endian), then what is left. */
+interface FixedBytes {
+  readonly length: number;
+  readonly words: Int32Array;
+  readonly rest: Uint8Array;
 }
 
 /** Where the text of the frame matched last lies, and whether it needs unescaping. Shared to spare an object per event. */
@@ -41,16 +48,20 @@ export const matchedText = { start: 0, end: 0, hasEscape: false };
  * @returns the position behind the event, or −1 when it is another kind of frame or is not wholly there.
  */
 export function matchTemplate(template: FrameTemplate, chunk: Uint8Array, position: number, length: number): number {
-  const { prefix, suffix, digitsStart, digitsEnd } = template;
-  const textStart = position + prefix.length;
+  const { head, digits, neck, suffix } = template;
+  const digitsStart = position + head.length;
+  const neckStart = digitsStart + digits;
+  const textStart = neckStart + neck.length;
   if (textStart + suffix.length >= length + 1) return -1;
-  // From the back: frames of different kinds differ near the text, not at the start.
-  for (let i = prefix.length - 1; i >= digitsEnd; i--) if (chunk[position + i] !== prefix[i]) return -1;
-  for (let i = digitsStart; i < digitsEnd; i++) {
-    const byte = chunk[position + i] as number;
+  const view = viewOf(chunk);
+  const base = chunk.byteOffset;
+  // What is near the text comes first: there frames of different kinds differ.
+  if (!isEqual(view, base + neckStart, neck)) return -1;
+  for (let at = digitsStart; at < neckStart; at++) {
+    const byte = chunk[at] as number;
     if (byte < ZERO || byte > NINE) return -1;
   }
-  for (let i = 0; i < digitsStart; i++) if (chunk[position + i] !== prefix[i]) return -1;
+  if (!isEqual(view, base + position, head)) return -1;
 
   let at = textStart;
   let hasEscape = false;
@@ -66,11 +77,32 @@ export function matchTemplate(template: FrameTemplate, chunk: Uint8Array, positi
     } else if (byte < FIRST_PRINTABLE) return -1;
   }
   if (at === textStart || at + suffix.length > length) return -1;
-  for (let i = 0; i < suffix.length; i++) if (chunk[at + i] !== suffix[i]) return -1;
+  if (!isEqual(view, base + at, suffix)) return -1;
   matchedText.start = textStart;
   matchedText.end = at;
   matchedText.hasEscape = hasEscape;
   return at + suffix.length;
+}
+
+function isEqual(view: DataView, at: number, fixed: FixedBytes): boolean {
+  const { words, rest } = fixed;
+  const count = words.length;
+  for (let i = 0; i < count; i++) if (view.getInt32(at + 4 * i, true) !== words[i]) return false;
+  const restAt = at + 4 * count;
+  for (let i = 0; i < rest.length; i++) if (view.getUint8(restAt + i) !== rest[i]) return false;
+  return true;
+}
+
+let viewed: ArrayBufferLike | null = null;
+let lastView: DataView<ArrayBufferLike> = new DataView(new ArrayBuffer(0));
+
+/** A view of the memory that a chunk lies in. All reads of a worker lie in the same, so it is made once. */
+function viewOf(chunk: Uint8Array): DataView {
+  if (chunk.buffer !== viewed) {
+    viewed = chunk.buffer;
+    lastView = new DataView(chunk.buffer);
+  }
+  return lastView;
 }
 
 /** Length of the JSON escape behind a backslash (1, or 5 for `uXXXX`); 0 when it is not valid or not wholly there. */
@@ -104,19 +136,26 @@ export function learnTemplate(
   if (text === null || event[text.start] !== QUOTE) return null;
   const created = locate(event, jsonStart, ['created']);
   const isDigits = created !== null && created.end <= text.start && onlyDigits(event, created.start, created.end);
+  const digitsStart = isDigits ? created.start : 0;
+  const digitsEnd = isDigits ? created.end : 0;
   return {
-    prefix: copyOf(event, 0, text.start + 1),
-    digitsStart: isDigits ? created.start : 0,
-    digitsEnd: isDigits ? created.end : 0,
-    suffix: copyOf(event, text.end - 1, event.length),
+    head: fixedBytes(event, 0, digitsStart),
+    digits: digitsEnd - digitsStart,
+    neck: fixedBytes(event, digitsEnd, text.start + 1),
+    suffix: fixedBytes(event, text.end - 1, event.length),
     kind,
     choice,
   };
 }
 
-/** Bytes of its own: the event lies in the read buffer, which the next read of any socket overwrites, and a Buffer's `slice` is a view. */
-function copyOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
-  return Uint8Array.prototype.slice.call(bytes, start, end);
+/**
+ * Bytes of its own: the event lies in the read buffer, which the next read of any socket overwrites, and a Buffer's `slice` is a view.
+ */
+function fixedBytes(event: Uint8Array, start: number, end: number): FixedBytes {
+  const bytes = Uint8Array.from(event.subarray(start, end));
+  const view = new DataView(bytes.buffer);
+  const words = Int32Array.from({ length: bytes.length >> 2 }, (_, i) => view.getInt32(4 * i, true));
+  return { length: bytes.length, words, rest: bytes.subarray(4 * words.length) };
 }
 
 function onlyDigits(bytes: Uint8Array, start: number, end: number): boolean {
