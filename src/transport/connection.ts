@@ -147,6 +147,8 @@ export class Connection {
       bodyTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_MS,
       keepAliveMaxTimeout: KEEP_ALIVE_MS,
+      // A server's hint (Keep-Alive: timeout=5) shortens that by so much; below a second or two it would end each connection at once.
+      keepAliveTimeoutThreshold: -KEEP_ALIVE_MS,
     });
   }
 

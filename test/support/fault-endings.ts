@@ -60,6 +60,16 @@ export const REUSED: readonly Ending[] = [
     expected: { kind: 'reset', hits: 1 },
   },
   {
+    name: 'complete, with the hint to use it again within a second',
+    server: WHOLE.replace('head', 'head keep-alive: timeout=1'),
+    expected: { kind: null },
+  },
+  {
+    name: 'on the same connection',
+    server: WHOLE,
+    expected: { kind: null, record: { stale_reconnect: undefined, connect_s: undefined } },
+  },
+  {
     name: 'complete, and the connection is closed as announced',
     server: WHOLE.replace('head', 'head connection: close'),
     expected: { kind: null },

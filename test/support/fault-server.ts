@@ -57,6 +57,24 @@ async function stopped(): Promise<FaultRow[]> {
   ];
 }
 
+/** After one failed generation TabbyAPI calls itself unhealthy until it is restarted, and serves on: it is not asked. */
+async function unhealthy(): Promise<FaultRow[]> {
+  return withScript(
+    () => WHOLE,
+    async (server) => {
+      const run = await runFiles(server.url, SHORT);
+      return [
+        valueRow(
+          'no question about health',
+          server.questions.filter((path) => path.includes('health')),
+          [],
+        ),
+        valueRow('kinds', tally(run.records), { success: 60 }),
+      ];
+    },
+  );
+}
+
 async function restarted(): Promise<FaultRow[]> {
   const answer =
     (server: ScriptedServer): Script =>
@@ -251,6 +269,7 @@ function idleCloser(): Promise<FaultRow[]> {
 
 /** All of them. */
 export const SERVER_RUNS: readonly FaultRun[] = [
+  { title: 'a server that calls itself unhealthy', run: unhealthy },
   { title: 'the server stops in mid-run', run: stopped },
   { title: 'the server restarts in mid-run, --reconnect-wait', run: restarted },
   { title: 'the model is unloaded in mid-run, --reconnect-wait', run: unloaded },

@@ -47,6 +47,7 @@ export async function startForwardProxy(place: (host: string) => number): Promis
     url: `http://127.0.0.1:${port}`,
     port,
     requests,
+    questions: [],
     get connections() {
       return connections;
     },

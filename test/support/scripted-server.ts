@@ -42,6 +42,8 @@ export interface ScriptedServer {
   readonly port: number;
   /** Requests the script has answered, or is answering. */
   readonly requests: readonly SeenRequest[];
+  /** Paths of the other requests: questions about the server. */
+  readonly questions: readonly string[];
   /** Connections accepted so far. */
   readonly connections: number;
   /** Most requests of the script that were being answered at the same time. */
@@ -113,6 +115,7 @@ export interface ScriptedOptions {
 /** Starts a server. Every POST is answered by the script. */
 export async function startScripted(script: Script, options: ScriptedOptions = {}): Promise<ScriptedServer> {
   const requests: SeenRequest[] = [];
+  const questions: string[] = [];
   const sockets = new Set<Socket>();
   let connections = 0;
   let inFlight = 0;
@@ -123,6 +126,7 @@ export async function startScripted(script: Script, options: ScriptedOptions = {
     socket.on('error', () => undefined);
     socket.on('close', () => sockets.delete(socket));
     readRequests(socket, connection, async (request) => {
+      if (request.method !== 'POST') questions.push(request.path);
       if (request.method !== 'POST' && options.refusal !== undefined) {
         socket.write(options.refusal(request.headers));
         return;
@@ -160,6 +164,7 @@ export async function startScripted(script: Script, options: ScriptedOptions = {
     url: `${options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
     port,
     requests,
+    questions,
     get connections() {
       return connections;
     },
