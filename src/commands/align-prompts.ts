@@ -7,6 +7,7 @@ import { type JsonPoster, undiciPoster } from '../dataset/tokenizer-server.ts';
 import type { RunOptions } from '../options/table.ts';
 import { pythonJson } from '../python-json.ts';
 import type { ServerFound } from '../transport/server.ts';
+import { poolWay } from './run-target.ts';
 
 /** Data sets whose prompts are made of token ids. */
 const GENERATED = new Set(['random', 'prefix_repetition']);
@@ -32,7 +33,7 @@ export async function alignPrompts(
     return { samples, notes: [] };
   }
   const url = new URL(options.baseUrl);
-  const poster = undiciPoster({ origin: url.origin, headers: {}, insecure: options.insecure });
+  const poster = undiciPoster({ origin: url.origin, ...poolWay(options) });
   const asker = new Asker(poster, url.pathname.replace(/\/+$/, ''), options.model ?? server.model ?? '');
   try {
     const tokens = await asker.tokenize(first.prompt).catch(() => null);

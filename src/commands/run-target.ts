@@ -7,6 +7,7 @@ import { PyFloat, type PyJson } from '../python-json.ts';
 import type { SharedWork, Target, Timeouts } from '../record/messages.ts';
 import { type BodyOptions, backendOf, bodyBytes } from '../transport/backend.ts';
 import { requestHeaders } from '../transport/headers.ts';
+import { type ClientConnector, smallConnector } from '../transport/http-json.ts';
 import { pathVia, proxyFor, proxyHeaders, type Route } from '../transport/route.ts';
 import type { ServerFound } from '../transport/server.ts';
 import { type PackedRequest, packWork } from '../transport/shared-work.ts';
@@ -70,6 +71,21 @@ export function routeOf(options: Pick<RunOptions, 'baseUrl' | 'insecure' | 'prox
     unixSocket: options.unixSocket,
     isInsecure: options.insecure,
     proxy: options.unixSocket === null ? proxyFor(url, options.proxy, process.env) : null,
+  };
+}
+
+/** To open a connection for small questions, ms. */
+const ASK_CONNECT_MS = 10_000;
+
+/** How undici's pools get to the server: a connector, what goes before the path, and headers for a proxy. */
+export function poolWay(options: Parameters<typeof routeOf>[0]): {
+  readonly way: { readonly connect: ClientConnector; readonly pathPrefix: string };
+  readonly headers: Readonly<Record<string, string>>;
+} {
+  const route = routeOf(options);
+  return {
+    way: { connect: smallConnector(route, ASK_CONNECT_MS), pathPrefix: pathVia(route, '') },
+    headers: Object.fromEntries(proxyHeaders(route)),
   };
 }
 

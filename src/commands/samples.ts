@@ -13,14 +13,9 @@ import { openTokenizer, recogniseTokenizer, type TokenizerSpec } from '../datase
 import { AppError, EXIT, type ExitCode, usageError } from '../errors.ts';
 import type { RunOptions, SamplesOptions } from '../options/table.ts';
 import { hideOnTerminal, printable, printErr, writeOut } from '../report/terminal.ts';
-import { smallConnector } from '../transport/http-json.ts';
-import { pathVia, proxyHeaders } from '../transport/route.ts';
 import type { ServerFound } from '../transport/server.ts';
 import { meetServer } from './run-server.ts';
-import { plainHeaders, routeOf, secretsOfRun } from './run-target.ts';
-
-/** To open a connection to the server's tokenizer, ms. */
-const CONNECT_MS = 10_000;
+import { plainHeaders, poolWay, secretsOfRun } from './run-target.ts';
 
 /** The options that decide which samples are taken: `run` has them too. */
 export type SampleOptions = Pick<
@@ -134,13 +129,13 @@ export async function tokenizerSpecOf(
   if (options.tokenizer !== null && options.tokenizer !== 'server') return recogniseTokenizer(options.tokenizer);
   if (options.tokenizer === 'server' || server?.kind === 'tabbyapi') {
     const url = new URL(options.baseUrl);
-    const route = routeOf(options);
+    const { headers, way } = poolWay(options);
     return {
       kind: 'server',
       origin: url.origin,
       basePath: url.pathname.replace(/\/+$/, ''),
-      headers: { ...plainHeaders(options), ...Object.fromEntries(proxyHeaders(route)) },
-      way: { connect: smallConnector(route, CONNECT_MS), pathPrefix: pathVia(route, '') },
+      headers: { ...plainHeaders(options), ...headers },
+      way,
       model: server?.model ?? options.model ?? 'server',
       insecure: options.insecure,
     };
