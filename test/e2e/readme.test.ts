@@ -6,7 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningCli, runCli, startCli } from '../support/cli.ts';
 
 const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
-const commands = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap((block) => (block[1] as string).trim().split('\n'));
+const commands = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap((block) =>
+  (block[1] as string).trim().split('\n'),
+);
 /** Run by the checks of the project themselves. */
 const BY_CI = ['npm start', 'npm test'];
 const dir = mkdtempSync(join(tmpdir(), 'tabby-load-readme-'));
@@ -26,7 +28,9 @@ beforeAll(async () => {
   }));
   writeFileSync(join(dir, 'sharegpt.json'), JSON.stringify(rows));
   const bench = ['writing', 'qa', 'math'].flatMap((category) =>
-    Array.from({ length: 15 }, (_, i) => JSON.stringify({ question_id: i, category, turns: [`${category} question ${i}?`] })),
+    Array.from({ length: 15 }, (_, i) =>
+      JSON.stringify({ question_id: i, category, turns: [`${category} question ${i}?`] }),
+    ),
   );
   writeFileSync(join(dir, 'spec_bench.jsonl'), `${bench.join('\n')}\n`);
   mock = startCli(['mock', '--port', '0', '--ttft', '5', '--itl', '1', '--api-key', 'k'], { limitMs: 200_000 });

@@ -27,7 +27,9 @@ describe('the main job against the built-in server', () => {
   const stats = async () => (await (await fetch(`${url}/__stats`)).json()) as Record<string, unknown>;
 
   beforeAll(async () => {
-    mock = startCli(['mock', '--port', '0', '--ttft', '5', '--itl', '1', '--api-key', 'sekrit-key'], { limitMs: 120_000 });
+    mock = startCli(['mock', '--port', '0', '--ttft', '5', '--itl', '1', '--api-key', 'sekrit-key'], {
+      limitMs: 120_000,
+    });
     url = (await mock.waitFor(/listening on (http:\/\/\S+)/))[1] as string;
   });
   afterAll(async () => {
@@ -35,13 +37,34 @@ describe('the main job against the built-in server', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  const args = (...more: string[]) => ['--base-url', url, '--dataset', SAMPLE, '--num-prompts', '120', '--seed', '3', ...more];
+  const args = (...more: string[]) => [
+    '--base-url',
+    url,
+    '--dataset',
+    SAMPLE,
+    '--num-prompts',
+    '120',
+    '--seed',
+    '3',
+    ...more,
+  ];
   const env = { TABBY_API_KEY: 'sekrit-key' };
 
   it('completes, counts what the server made, and reports the same from the records', async () => {
     const before = await stats();
     const run = await runCli(
-      args('--concurrency', '32', '--json', file('run.json'), '--save-records', file('r.msgpack'), '--save-hdr', file('r.hlog'), '--samples-out', file('s32.tsv')),
+      args(
+        '--concurrency',
+        '32',
+        '--json',
+        file('run.json'),
+        '--save-records',
+        file('r.msgpack'),
+        '--save-hdr',
+        file('r.hlog'),
+        '--samples-out',
+        file('s32.tsv'),
+      ),
       { env },
     );
     expect(run.stderr).toMatch(/^tabby-load: \S+ · TabbyAPI at /m);
@@ -61,7 +84,17 @@ describe('the main job against the built-in server', () => {
 
   it('takes the same samples at another concurrency and with more workers, and counts the same', async () => {
     const run = await runCli(
-      args('--concurrency', '7', '--workers', '3', '--json', file('run7.json'), '--save-detailed', '--samples-out', file('s7.tsv')),
+      args(
+        '--concurrency',
+        '7',
+        '--workers',
+        '3',
+        '--json',
+        file('run7.json'),
+        '--save-detailed',
+        '--samples-out',
+        file('s7.tsv'),
+      ),
       { env },
     );
     expect(run.code, run.stderr).toBe(0);
@@ -70,20 +103,44 @@ describe('the main job against the built-in server', () => {
     expect(second.total_output_tokens).toBe(first.total_output_tokens);
     expect(second.total_input_tokens).toBe(first.total_input_tokens);
     // TabbyAPI makes one token fewer than max_tokens, and at least one.
-    const asked = readFileSync(file('s7.tsv'), 'utf8').trim().split('\n').slice(1).map((line) => Number(line.split('\t')[3]));
+    const asked = readFileSync(file('s7.tsv'), 'utf8')
+      .trim()
+      .split('\n')
+      .slice(1)
+      .map((line) => Number(line.split('\t')[3]));
     expect(second.output_lens).toEqual(asked.map((length) => Math.max(1, length - 1)));
   });
 
   it('makes exactly the asked lengths with --exact-length', async () => {
-    const run = await runCli(args('--concurrency', '64', '--exact-length', '--save-detailed', '--json', file('exact.json')), { env });
+    const run = await runCli(
+      args('--concurrency', '64', '--exact-length', '--save-detailed', '--json', file('exact.json')),
+      { env },
+    );
     expect(run.code, run.stderr).toBe(0);
-    const asked = readFileSync(file('s7.tsv'), 'utf8').trim().split('\n').slice(1).map((line) => Number(line.split('\t')[3]));
+    const asked = readFileSync(file('s7.tsv'), 'utf8')
+      .trim()
+      .split('\n')
+      .slice(1)
+      .map((line) => Number(line.split('\t')[3]));
     expect(readResult('exact.json').output_lens).toEqual(asked);
   });
 
   it('stops on Ctrl-C with a report, exit code 130, and records that can be read', async () => {
     const run = startCli(
-      args('--concurrency', '4', '--num-prompts', '5000', '--drain-timeout', '200ms', '--json', file('int.json'), '--save-records', file('int.msgpack'), '--ui', 'none'),
+      args(
+        '--concurrency',
+        '4',
+        '--num-prompts',
+        '5000',
+        '--drain-timeout',
+        '200ms',
+        '--json',
+        file('int.json'),
+        '--save-records',
+        file('int.msgpack'),
+        '--ui',
+        'none',
+      ),
       { env },
     );
     const before = Number((await stats())['completed']);
@@ -105,9 +162,17 @@ describe('the main job against the built-in server', () => {
   });
 
   it('keeps the key out of every file and stream of a run', async () => {
-    const run = await runCli(args('--concurrency', '8', '--save-records', file('k.jsonl'), '--json', file('k.json'), '--save-detailed'), { env });
+    const run = await runCli(
+      args('--concurrency', '8', '--save-records', file('k.jsonl'), '--json', file('k.json'), '--save-detailed'),
+      { env },
+    );
     expect(run.code).toBe(0);
-    for (const text of [run.stdout, run.stderr, readFileSync(file('k.jsonl'), 'utf8'), readFileSync(file('k.json'), 'utf8')]) {
+    for (const text of [
+      run.stdout,
+      run.stderr,
+      readFileSync(file('k.jsonl'), 'utf8'),
+      readFileSync(file('k.json'), 'utf8'),
+    ]) {
       expect(text).not.toContain('sekrit');
     }
   });
@@ -130,15 +195,30 @@ describe('connections and order', () => {
       }
       await complete(reply);
     });
-    const run = await runCli(
-      ['--base-url', server.url, '--dataset', SAMPLE, '--num-prompts', '100', '--concurrency', String(asked), '--workers', '3', '--json', '-', '--request-id-prefix', 'r-'],
-    );
+    const run = await runCli([
+      '--base-url',
+      server.url,
+      '--dataset',
+      SAMPLE,
+      '--num-prompts',
+      '100',
+      '--concurrency',
+      String(asked),
+      '--workers',
+      '3',
+      '--json',
+      '-',
+      '--request-id-prefix',
+      'r-',
+    ]);
     expect(run.code, run.stderr).toBe(0);
     expect((JSON.parse(run.stdout) as Result).completed).toBe(100);
     expect(server.maxInFlight).toBe(asked);
     expect(server.connections).toBeLessThanOrEqual(asked + 12);
     const ids = server.requests.map((request) => Number(request.headers['x-request-id']?.slice(2)));
     expect([...ids].sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, i) => i));
-    expect(new Set(server.requests.map((request) => request.headers['accept-encoding']))).toEqual(new Set(['identity']));
+    expect(new Set(server.requests.map((request) => request.headers['accept-encoding']))).toEqual(
+      new Set(['identity']),
+    );
   });
 });
