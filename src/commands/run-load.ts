@@ -10,7 +10,8 @@ import { RECORD_SCHEMA, type RecordEnd, type RecordHeader } from '../record/reco
 import { LiveView } from '../report/live.ts';
 import { printable, printErr } from '../report/terminal.ts';
 import { concealed } from '../secrets.ts';
-import { type LoadResult, LoadRun, type LostWorker } from '../transport/coordinator.ts';
+import { type LoadResult, LoadRun } from '../transport/coordinator.ts';
+import type { LostWorker } from '../transport/crew.ts';
 import { openFilesLimit } from '../transport/open-files.ts';
 import type { ServerFound } from '../transport/server.ts';
 import { healthBlock, RunCpu } from './client-health.ts';
