@@ -2,7 +2,6 @@
  * `--reconnect-wait`: a server that goes away in mid-run is waited for. Workers stop the sending by themselves when they see signs of
  * its absence (see `worker-run.ts`); here the server is asked whether it is really gone, and the sending goes on when it is back.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { nowMs } from '../record/clock.ts';
 import { CONTROL, STOP } from '../record/messages.ts';
 import type { RequestRecord } from '../record/record.ts';
@@ -53,6 +52,8 @@ export class OutageWatch {
   private readonly endRun: () => void;
   private timer: NodeJS.Timeout | null = null;
   private calmTimer: NodeJS.Timeout | null = null;
+  /** The absence under way. */
+  private present: { readonly reason: string; readonly beganMs: number } | null = null;
   /** Failures when all was well last. */
   private failedBefore = 0;
   private isAsking = false;
@@ -68,7 +69,9 @@ export class OutageWatch {
     this.timer = setInterval(() => void this.look(), LOOK_MS);
   }
 
+  /** The run is over; an absence that still lasts is noted as such. */
   close(): void {
+    if (this.present !== null && !this.isClosed) this.note(this.present.reason, this.present.beganMs, null, false);
     this.isClosed = true;
     if (this.timer !== null) clearInterval(this.timer);
     if (this.calmTimer !== null) clearTimeout(this.calmTimer);
@@ -95,12 +98,15 @@ export class OutageWatch {
     let reason = '';
     while (this.isPaused) {
       const presence = await plan.ask();
+      // The run was ended while the server was asked.
+      if (!this.isPaused) return;
       if (presence.isThere) {
         this.resume(reason, beganMs, presence.model);
         return;
       }
       if (reason === '') {
         reason = presence.reason;
+        this.present = { reason, beganMs };
         Atomics.store(this.cells, CONTROL.absentMs, Math.max(1, Math.round(nowMs() - this.startMs)));
         plan.onGone(reason);
       }
@@ -110,10 +116,8 @@ export class OutageWatch {
         this.endRun();
         return;
       }
-      await sleep(ASK_MS);
+      await new Promise((resolve) => setTimeout(resolve, ASK_MS));
     }
-    // The run was ended meanwhile.
-    if (reason !== '') this.note(reason, beganMs, null, false);
   }
 
   private resume(reason: string, beganMs: number, model: string | null): void {
@@ -126,6 +130,7 @@ export class OutageWatch {
     const failed = Atomics.load(this.cells, CONTROL.failed) - this.failedBefore;
     const outage = { atMs: beganMs - this.startMs, lastedMs: nowMs() - beganMs, reason, failed, model, isOver };
     this.outages.push(outage);
+    this.present = null;
     return outage;
   }
 
@@ -138,7 +143,10 @@ export class OutageWatch {
 }
 
 /** What a failure says about the server: is it gone (`sure`), may it be (`weak`), or is it the request's own affair. */
-export function signOfAbsence({ error_kind: kind, status = 0 }: RequestRecord): 'sure' | 'weak' | 'none' {
+export function signOfAbsence({
+  error_kind: kind,
+  status = 0,
+}: Pick<RequestRecord, 'error_kind' | 'status'>): 'sure' | 'weak' | 'none' {
   if (kind === 'connect' || kind === 'timeout_connect') return 'sure';
   if (kind === 'http') return status >= 500 ? 'weak' : 'none';
   const weak = kind === 'reset' || kind === 'truncated' || kind === 'timeout_idle' || kind === 'timeout_first_token';
