@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { nowMs } from '../../src/record/clock.ts';
 import { CONTROL, STOP } from '../../src/record/messages.ts';
@@ -14,11 +15,17 @@ describe('a run whose server goes away', () => {
 
   beforeEach(() => {
     vi.useFakeTimers();
+    // Fake timers leave the clock of node:perf_hooks alone: it is tied to theirs.
+    const begun = Date.now();
+    vi.spyOn(performance, 'now').mockImplementation(() => Date.now() - begun);
     cells = new Int32Array(CONTROL.cells);
     log = [];
     answers = [];
   });
-  afterEach(() => vi.useRealTimers());
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
 
   function watch(waitMs: number): OutageWatch {
     const plan: OutagePlan = {
