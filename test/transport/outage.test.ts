@@ -38,7 +38,10 @@ describe('a run whose server goes away', () => {
       onBack: ({ failed, model }) => log.push(`back: ${failed} failed, ${model}`),
       onGivenUp: () => log.push('given up'),
     };
-    return new OutageWatch(plan, cells, nowMs(), () => log.push('end'));
+    return new OutageWatch(plan, cells, nowMs(), () => {
+      log.push('end');
+      cells[CONTROL.stop] = STOP.drain;
+    });
   }
 
   it('goes on when it is back, and tells what failed meanwhile', async () => {
