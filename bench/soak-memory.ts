@@ -1,6 +1,6 @@
 /** Memory of a process and its threads over time, seen from inside by a file that every thread loads first. */
 
-/** A CommonJS file for `--require`: once a second each thread writes `thread ms rss heapUsed external`. */
+/** A CommonJS file for `--require`: five times a second each thread writes `thread ms rss heapUsed external`. */
 export const MEMORY_HOOK = `
 const { appendFileSync } = require('node:fs');
 const { threadId } = require('node:worker_threads');
@@ -8,7 +8,7 @@ const note = () => {
   const { rss, heapUsed, external } = process.memoryUsage();
   appendFileSync(process.env.SOAK_MEMORY, [threadId, performance.timeOrigin + performance.now(), rss, heapUsed, external].join(' ') + '\\n');
 };
-setInterval(note, 500).unref();
+setInterval(note, 200).unref();
 `;
 
 /** One row of the table. */
@@ -25,8 +25,10 @@ const PARTS = [
   ['middle', 0.45, 0.6],
   ['end', 0.85, 1],
 ] as const;
-/** What noise and the collector's moods may add from the middle to the end. */
-const SLACK = { share: 0.15, bytes: 16 * MB };
+/** What noise and the collector's moods may add from the middle to the end: less of a heap than of the whole process. */
+const SLACK_SHARE = 0.1;
+const HEAP_SLACK = 16 * MB;
+const PROCESS_SLACK = 48 * MB;
 
 interface Sample {
   readonly at: number;
@@ -48,10 +50,10 @@ export function memoryRows(text: string): MemoryRow[] {
   const from = Math.min(...workers.map(([, samples]) => (samples[0] as Sample).at));
   const to = Math.max(...workers.map(([, samples]) => (samples.at(-1) as Sample).at));
   const main = threads.get(0) ?? [];
-  const rows = [rowOf('process, resident', main, from, to, ({ rss }) => rss)];
+  const rows = [rowOf('process, resident', main, from, to, ({ rss }) => rss, PROCESS_SLACK)];
   for (const [thread, samples] of [...threads].sort(([a], [b]) => a - b)) {
     const name = thread === 0 ? 'heap of main' : `heap of worker ${thread}`;
-    rows.push(rowOf(name, samples, from, to, ({ heap }) => heap));
+    rows.push(rowOf(name, samples, from, to, ({ heap }) => heap, HEAP_SLACK));
   }
   return rows;
 }
@@ -62,6 +64,7 @@ function rowOf(
   from: number,
   to: number,
   value: (sample: Sample) => number,
+  slack: number,
 ): MemoryRow {
   // The lowest of each part: what is left after a collection.
   const floors = PARTS.map(([part, begin, end]) => {
@@ -74,6 +77,6 @@ function rowOf(
     detail: floors
       .map(([part, bytes]) => `${part} ${Number.isFinite(bytes) ? `${(bytes / MB).toFixed(0)} MB` : '-'}`)
       .join(', '),
-    isFlat: last <= middle * (1 + SLACK.share) + SLACK.bytes,
+    isFlat: last <= middle * (1 + SLACK_SHARE) + slack,
   };
 }
