@@ -118,8 +118,13 @@ export class RunAggregate {
     this.#steady?.addGaps(record.start_time, record.itl);
     if (at === -1) this.#runMetrics(record);
     const request = { ...timesOf(record), category: record.category };
-    if (record.output_tokens) this.#settle(at, { ...request, tokens: record.output_tokens });
-    else this.#pending.push({ at, ...request, text: record.generated_text ?? '' });
+    // Without usage and text the frames are what is known of the tokens; logprobs, where there are any, are exact.
+    const seen = record.generated_text === undefined ? (record.logprob_tokens ?? record.frames ?? 0) : 0;
+    const tokens = record.output_tokens || seen;
+    if (tokens > 0) {
+      if (!record.output_tokens && at !== -1) this.#store?.setTokens(at, tokens);
+      this.#settle(at, { ...request, tokens });
+    } else this.#pending.push({ at, ...request, text: record.generated_text ?? '' });
   }
 
   /** Requests that succeeded so far. */

@@ -30,7 +30,14 @@ export function payloadModel(options: RunOptions, server: ServerFound): string {
 /** Where and how the requests of a run go. */
 export function targetOf(options: RunOptions, server: ServerFound): Target {
   const backend = backendOf(options.backend);
-  const url = new URL(`${options.baseUrl}${options.endpoint}`);
+  const address = `${options.baseUrl}${options.endpoint}`;
+  if (!options.endpoint.startsWith('/') || !URL.canParse(address)) {
+    throw usageError(
+      `--endpoint ${options.endpoint.slice(0, 200)}: a path that begins with / is needed`,
+      `Give --endpoint ${backend.form === 'chat' ? '/v1/chat/completions' : '/v1/completions'}.`,
+    );
+  }
+  const url = new URL(address);
   if (!backend.urlSuffixes.some((suffix) => url.pathname.endsWith(suffix))) {
     throw usageError(
       `--endpoint ${options.endpoint}: the URL of --backend ${options.backend} must end with ${backend.urlSuffixes.join(' or ')}`,
@@ -57,7 +64,11 @@ export function targetOf(options: RunOptions, server: ServerFound): Target {
     choices: choicesOf(options.extraBody),
     maxEventBytes: options.maxEventSizeBytes,
     keepText:
-      options.keepText || options.saveDetailed ? 'always' : server.kind === 'tabbyapi' ? 'never' : 'until-usage',
+      options.keepText || options.saveDetailed || overridesUsage(options)
+        ? 'always'
+        : server.kind === 'tabbyapi'
+          ? 'never'
+          : 'until-usage',
     retries: options.retries,
     secrets: secretsOfRun(options),
   };
@@ -98,6 +109,11 @@ export function secretsOfRun(
   const password = Buffer.from(coded, 'base64').toString().split(':').slice(1).join(':');
   const ofProxy = [coded, password].filter((secret) => secret.length >= 4);
   return [...secretsOf(options), ...ofProxy];
+}
+
+/** The user decides about usage himself: then it may be missing, and tokens have to be counted over the text. */
+function overridesUsage(options: RunOptions): boolean {
+  return options.extraBody !== null && 'stream_options' in (options.extraBody as object);
 }
 
 function choicesOf(extraBody: RunOptions['extraBody']): number {

@@ -24,6 +24,7 @@ export class RecordFileWriter {
   /** The write under way, with all that was queued before it. */
   #writing: Promise<void> | null = null;
   #failure: string | null = null;
+  #isToBeEmptied = false;
   #bytes = 0;
 
   private constructor(path: string, file: FileHandle) {
@@ -33,20 +34,22 @@ export class RecordFileWriter {
   }
 
   /**
-   * Opens (and empties) the file: JSON lines when its name ends in `.jsonl`, else msgpack.
+   * Opens the file: JSON lines when its name ends in `.jsonl`, else msgpack. What is in it stays until there is a header to write, so a
+   * run that never starts costs no earlier records.
    * @throws a usage error naming `--save-records` when it cannot be written
    */
   static async open(path: string): Promise<RecordFileWriter> {
     try {
-      return new RecordFileWriter(path, await open(path, 'w'));
+      return new RecordFileWriter(path, await open(path, 'a'));
     } catch (error) {
       const code = codeOf(error);
       throw usageError(`--save-records ${path} cannot be written: ${messageOf(error)}`, HINTS[code] ?? '', error);
     }
   }
 
-  /** First frame. */
+  /** First frame; the file is emptied for it. */
   header(header: RecordHeader): void {
+    this.#isToBeEmptied = true;
     this.#push(this.#lines ? Buffer.from(jsonLine(header)) : Uint8Array.from(encodeFrame(header)));
   }
 
@@ -89,6 +92,7 @@ export class RecordFileWriter {
       const batch = this.#queue.length === 1 ? (this.#queue[0] as Uint8Array) : Buffer.concat(this.#queue);
       this.#queue = [];
       try {
+        if (this.#isToBeEmptied) await this.#empty();
         for (let at = 0; at < batch.length; ) {
           const { bytesWritten } = await this.#file.write(batch, at, batch.length - at);
           at += bytesWritten;
@@ -99,6 +103,12 @@ export class RecordFileWriter {
       }
     }
     this.#writing = null;
+  }
+
+  async #empty(): Promise<void> {
+    this.#isToBeEmptied = false;
+    // A pipe or a device has nothing to be emptied of.
+    if ((await this.#file.stat()).isFile()) await this.#file.truncate(0);
   }
 
   #fail(error: unknown): void {

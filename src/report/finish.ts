@@ -83,7 +83,10 @@ export async function finishReport(input: FinishInput): Promise<FinishedReport> 
   const lengths = lengthFindings(summary, {
     isTabby: header.server?.['kind'] === 'tabbyapi',
     exactLength: settings.exactLength,
-    forced: header.options['force_length'] === true,
+    // Not given means on for TabbyAPI.
+    forced:
+      header.options['force_length'] === true ||
+      (header.options['force_length'] == null && header.server?.['kind'] === 'tabbyapi'),
   });
   const verdict = clientVerdict(summary, end);
   const warnings = findings(summary, settings, input, verdict, input.warnings);

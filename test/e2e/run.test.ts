@@ -161,6 +161,45 @@ describe('the main job against the built-in server', () => {
     expect(refused.stderr + refused.stdout).not.toContain('wrong-sekrit');
   });
 
+  it('counts tokens over the text when the user asks for no usage', async () => {
+    const noUsage = ['--extra-body', '{"stream_options":{"include_usage":false}}'];
+    const run = await runCli(
+      args('--concurrency', '16', '--num-prompts', '20', ...noUsage, '--json', file('nou.json')),
+      { env },
+    );
+    expect(run.code, run.stderr).toBe(0);
+    const asked = (
+      await runCli(args('--concurrency', '16', '--num-prompts', '20', '--json', file('usage.json')), { env })
+    ).code;
+    expect(asked).toBe(0);
+    const [without, told] = [readResult('nou.json'), readResult('usage.json')];
+    // The text retokenised is not always the tokens made, but nearly so; it was 0.
+    expect(without.total_output_tokens).toBeGreaterThan(told.total_output_tokens * 0.8);
+  });
+
+  it('leaves the records of an earlier run alone when a run does not start', async () => {
+    const before = readFileSync(file('r.msgpack'));
+    const run = await runCli([
+      '--base-url',
+      'http://127.0.0.1:1',
+      '--ready-timeout',
+      '100ms',
+      '--dataset',
+      SAMPLE,
+      '--concurrency',
+      '2',
+      '--save-records',
+      file('r.msgpack'),
+    ]);
+    expect(run.code).toBe(4);
+    expect(readFileSync(file('r.msgpack')).equals(before)).toBe(true);
+  });
+
+  it('refuses an endpoint that makes no address, by its name', async () => {
+    const run = await runCli(args('--concurrency', '2', '--endpoint', 'v1/chat/completions'), { env });
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('--endpoint')]);
+  });
+
   it('keeps the key out of every file and stream of a run', async () => {
     const run = await runCli(
       args('--concurrency', '8', '--save-records', file('k.jsonl'), '--json', file('k.json'), '--save-detailed'),
