@@ -1,4 +1,6 @@
 /** Decoding of byte-level tokens as Rust's `tokenizers` does it: all bytes joined, then read as UTF-8, what is invalid as U+FFFD. */
+import { byteOfChar } from './byte-alphabet.ts';
+import type { TokenTable } from './token-table.ts';
 import type { LocalTokenizer } from './tokenizer.ts';
 
 /**
@@ -9,49 +11,69 @@ export function byteLevelDecoder(
   tokenOf: (id: number) => string | undefined,
   special: ReadonlySet<number>,
 ): LocalTokenizer['decode'] {
-  const bytesOfChar = charBytes();
   const memory: Uint8Array[] = [];
-  // Not `ignoreBOM: false`: a U+FEFF at the start is text like any other.
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  const bytesOf = (id: number): Uint8Array => (memory[id] ??= tokenBytes(tokenOf(id) ?? '', bytesOfChar));
-  let buffer = new Uint8Array(64 * 1024);
+  const joined = new JoinedBytes();
   return (ids, skipSpecialTokens = false) => {
-    let length = 0;
     for (const id of ids) {
       if (skipSpecialTokens && special.has(id)) continue;
-      const bytes = bytesOf(id);
-      if (length + bytes.length > buffer.length) buffer = enlarged(buffer, bytes.length);
-      // Tokens are a few bytes long: a loop is faster than `set`.
-      for (let i = 0; i < bytes.length; i++) buffer[length++] = bytes[i]!;
+      memory[id] ??= tokenBytes(tokenOf(id) ?? '');
+      const bytes = memory[id];
+      joined.append(bytes, 0, bytes.length);
     }
-    return decoder.decode(buffer.subarray(0, length));
+    return joined.takeText();
   };
 }
 
-function enlarged(buffer: Uint8Array, by: number): Uint8Array<ArrayBuffer> {
-  const larger = new Uint8Array(buffer.length * 2 + by);
-  larger.set(buffer);
-  return larger;
+/** The same from a table of tokens. `added` are the texts of added tokens by id, which take the place of what the table has there. */
+export function tableDecoder(
+  tokens: TokenTable,
+  added: ReadonlyMap<number, string>,
+  special: ReadonlySet<number>,
+): LocalTokenizer['decode'] {
+  const addedBytes = new Map(Array.from(added, ([id, text]) => [id, tokenBytes(text)]));
+  const joined = new JoinedBytes();
+  return (ids, skipSpecialTokens = false) => {
+    for (const id of ids) {
+      if (skipSpecialTokens && special.has(id)) continue;
+      const bytes = addedBytes.get(id);
+      const entry = bytes === undefined ? tokens.entryOf(id) : -1;
+      if (bytes !== undefined) joined.append(bytes, 0, bytes.length);
+      else if (entry >= 0) joined.append(tokens.blob, tokens.start(entry), tokens.end(entry));
+    }
+    return joined.takeText();
+  };
+}
+
+/** The bytes of a text, as they come. */
+class JoinedBytes {
+  // Not `ignoreBOM: false`: a U+FEFF at the start is text like any other.
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  #bytes = new Uint8Array(4096);
+  #length = 0;
+
+  append(bytes: Uint8Array, from: number, to: number): void {
+    const length = this.#length + to - from;
+    if (length > this.#bytes.length) {
+      const larger = new Uint8Array(length * 2);
+      larger.set(this.#bytes);
+      this.#bytes = larger;
+    }
+    // Tokens are a few bytes long: a loop is faster than `set`.
+    const into = this.#bytes;
+    for (let i = from, at = this.#length; i < to; ) into[at++] = bytes[i++]!;
+    this.#length = length;
+  }
+
+  /** The text so far; the next one begins. */
+  takeText(): string {
+    const text = this.#decoder.decode(this.#bytes.subarray(0, this.#length));
+    this.#length = 0;
+    return text;
+  }
 }
 
 /** The bytes that a token spells; a token with a character outside the byte alphabet (an added token) is taken as plain text. */
-function tokenBytes(token: string, bytesOfChar: ReadonlyMap<string, number>): Uint8Array {
-  const bytes: number[] = [];
-  for (const char of token) {
-    const byte = bytesOfChar.get(char);
-    if (byte === undefined) return Buffer.from(token, 'utf8');
-    bytes.push(byte);
-  }
-  return Uint8Array.from(bytes);
-}
-
-/** GPT-2's alphabet of bytes: printable Latin-1 stands for itself, each other byte for a character from U+0100 on. Character to byte. */
-export function charBytes(): ReadonlyMap<string, number> {
-  const table = new Map<string, number>();
-  let next = 0x100;
-  for (let byte = 0; byte < 256; byte++) {
-    const printable = (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
-    table.set(String.fromCharCode(printable ? byte : next++), byte);
-  }
-  return table;
+function tokenBytes(token: string): Uint8Array {
+  const bytes = Int16Array.from(token, (char) => byteOfChar(char.codePointAt(0)!));
+  return bytes.includes(-1) ? Buffer.from(token, 'utf8') : Uint8Array.from(bytes);
 }

@@ -7,9 +7,27 @@ import * as library from '@huggingface/tokenizers';
 /** A step that cuts texts into pieces. Called as a function. */
 export type PreTokenizer = (text: string | readonly string[], options?: unknown) => string[];
 
+/** Several steps, one after the other. */
+export interface StepsPreTokenizer extends PreTokenizer {
+  /** A `Split` step has the pattern that it was made from, with the flags `gu`. */
+  readonly tokenizers: readonly ({ readonly pattern?: RegExp | null } | null)[];
+}
+
+/**
+ * A token on its way from the model to its id: its text, or where the model is ours the id itself. The library passes tokens on as they
+ * are, and asks for their ids at the end.
+ */
+export type Token = string | number;
+
+/** Where the library looks up tokens. */
+export interface TokenIds {
+  get(token: Token): number | undefined;
+}
+
 /** The model behind a tokenizer; calling it goes through `encode`. */
 export interface TokenizerModel {
-  encode(pieces: readonly string[]): string[];
+  encode(pieces: readonly string[]): Token[];
+  tokens_to_ids: TokenIds;
 }
 
 /** A tokenizer of the library. */
@@ -18,7 +36,7 @@ export interface LibraryTokenizer {
   readonly model: TokenizerModel;
   /** A token outside the vocabulary has no id. */
   encode(text: string, options: { add_special_tokens: boolean }): { ids: (number | undefined)[] };
-  tokenize(text: string, options: { add_special_tokens: boolean }): string[];
+  tokenize(text: string, options: { add_special_tokens: boolean }): Token[];
   /** Throws on an empty list. */
   decode(
     ids: readonly number[],
@@ -30,7 +48,10 @@ export interface LibraryTokenizer {
 
 interface Library {
   readonly Tokenizer: new (tokenizerJson: unknown, config: unknown) => LibraryTokenizer;
-  readonly SequencePreTokenizer: new (config: { type: 'Sequence'; pretokenizers: readonly unknown[] }) => PreTokenizer;
+  readonly SequencePreTokenizer: new (config: {
+    type: 'Sequence';
+    pretokenizers: readonly unknown[];
+  }) => StepsPreTokenizer;
 }
 
 const { Tokenizer, SequencePreTokenizer } = library as unknown as Library;

@@ -3,12 +3,11 @@
  * this file then): it brings the tokenizer and template libraries along.
  */
 import { messageOf, usageError } from '../errors.ts';
-import { byteLevelDecoder } from './byte-decoder.ts';
 import { chatTemplateRenderer } from './chat-template.ts';
-import { plainEncoder, rememberPieces } from './piece-cache.ts';
 import type { LocalTokenizer } from './tokenizer.ts';
-import { readTokenizerFiles, type TokenizerFiles, type TokenizerJson } from './tokenizer-files.ts';
-import { type LibraryTokenizer, Tokenizer } from './tokenizer-library.ts';
+import { buildEngine, type TokenizerEngine } from './tokenizer-engine.ts';
+import { readTokenizerFiles, type TokenizerFiles } from './tokenizer-files.ts';
+import type { LibraryTokenizer } from './tokenizer-library.ts';
 import { startCountingThreads, type ThreadPool } from './tokenizer-threads.ts';
 
 /** From this many characters in one batch on, threads count faster than this thread alone, their start of half a second included. */
@@ -28,10 +27,11 @@ const NAMED_TOKENS = [
 /** Opens the tokenizer in `folder`; `id` is what to call it, `option` what the user gave. Throws a usage error. */
 export async function openLocalTokenizer(folder: string, id: string, option = '--tokenizer'): Promise<LocalTokenizer> {
   const files = await readTokenizerFiles(folder, option);
-  const { tokenizer, plain } = buildTokenizer(files, `${option}: the tokenizer in ${folder}`);
+  const engine = engineOf(files, `${option}: the tokenizer in ${folder}`);
+  const { tokenizer, plain, decode, vocabSize } = engine;
   const named = namedTokens(files.config);
   const added = specialTokensAdded(tokenizer);
-  const count = counterOf(tokenizer, plain, added);
+  const count = counterOf(engine, added);
   let threads: Promise<ThreadPool | null> | null = null;
   const render = files.chatTemplate === null ? null : chatTemplateRenderer(files.chatTemplate, named, id);
   return {
@@ -50,11 +50,11 @@ export async function openLocalTokenizer(folder: string, id: string, option = '-
       await pool?.close();
     },
     encode: (text, addSpecialTokens = true) =>
-      (addSpecialTokens && added > 0 ? null : plain?.(text)) ??
+      (addSpecialTokens && added > 0 ? null : plain?.encode(text)) ??
       // A token that is not in the vocabulary has no id; Python's tokenizers leave it out.
       tokenizer.encode(text, { add_special_tokens: addSpecialTokens }).ids.flatMap((tokenId) => tokenId ?? []),
-    decode: decoderOf(tokenizer, files.tokenizer),
-    vocabSize: vocabSizeOf(files.tokenizer),
+    decode,
+    vocabSize,
     addedIds: files.tokenizer.added_tokens.map((token) => token.id),
     specialIds: specialIdsOf(tokenizer, named, files.config),
     specialTokensAdded: added,
@@ -64,11 +64,8 @@ export async function openLocalTokenizer(folder: string, id: string, option = '-
 
 /** A function that counts the tokens of one text, for the counting threads: the same code on the same files. */
 export async function openCounter(folder: string): Promise<(text: string) => number> {
-  const { tokenizer, plain } = buildTokenizer(
-    await readTokenizerFiles(folder, '--tokenizer'),
-    `--tokenizer: the tokenizer in ${folder}`,
-  );
-  return counterOf(tokenizer, plain, specialTokensAdded(tokenizer));
+  const engine = engineOf(await readTokenizerFiles(folder, '--tokenizer'), `--tokenizer: the tokenizer in ${folder}`);
+  return counterOf(engine, specialTokensAdded(engine.tokenizer));
 }
 
 /** Special tokens that a single text gets: the same number whatever the text. */
@@ -76,29 +73,17 @@ function specialTokensAdded(tokenizer: LibraryTokenizer): number {
   return tokenizer.encode('', { add_special_tokens: true }).ids.length;
 }
 
-/** `plain` is the short way, which does not know added and special tokens. */
-function counterOf(
-  tokenizer: LibraryTokenizer,
-  plain: BuiltTokenizer['plain'],
-  added: number,
-): (text: string) => number {
+/** The plain way does not know added and special tokens. */
+function counterOf({ tokenizer, plain }: TokenizerEngine, added: number): (text: string) => number {
   return (text) => {
-    const ids = plain?.(text) ?? null;
-    return ids === null ? tokenizer.tokenize(text, { add_special_tokens: true }).length : ids.length + added;
+    const count = plain?.count(text) ?? null;
+    return count === null ? tokenizer.tokenize(text, { add_special_tokens: true }).length : count + added;
   };
 }
 
-interface BuiltTokenizer {
-  readonly tokenizer: LibraryTokenizer;
-  /** Ids of a text, special tokens not added; null for a text with added tokens in it, or when the tokenizer has no such short way. */
-  readonly plain: ((text: string) => number[] | null) | null;
-}
-
-function buildTokenizer(files: TokenizerFiles, what: string): BuiltTokenizer {
+function engineOf(files: TokenizerFiles, what: string): TokenizerEngine {
   try {
-    const tokenizer = new Tokenizer(files.tokenizer, files.config);
-    const pieces = rememberPieces(tokenizer, files.tokenizer);
-    return { tokenizer, plain: pieces === null ? null : plainEncoder(pieces, files.tokenizer, files.config) };
+    return buildEngine(files);
   } catch (error) {
     throw usageError(
       `${what} is of a kind that is not supported: ${messageOf(error)}`,
@@ -106,22 +91,6 @@ function buildTokenizer(files: TokenizerFiles, what: string): BuiltTokenizer {
       error,
     );
   }
-}
-
-function decoderOf(tokenizer: LibraryTokenizer, json: TokenizerJson): LocalTokenizer['decode'] {
-  const special = new Set(json.added_tokens.flatMap((token) => (token.special === true ? [token.id] : [])));
-  const tokenOf = (id: number) => tokenizer.id_to_token(id);
-  if (json.decoder?.['type'] === 'ByteLevel') return byteLevelDecoder(tokenOf, special);
-  return (ids, skipSpecialTokens = false) => {
-    const known = ids.filter((id) => tokenOf(id) !== undefined && !(skipSpecialTokens && special.has(id)));
-    if (known.length === 0) return '';
-    return tokenizer.decode(known, { skip_special_tokens: false, clean_up_tokenization_spaces: false });
-  };
-}
-
-function vocabSizeOf(json: TokenizerJson): number {
-  const { vocab } = json.model;
-  return Array.isArray(vocab) ? vocab.length : Object.keys(vocab).length;
 }
 
 /** The named special tokens of the config; a token may be a text or an object with `content`. */

@@ -3,15 +3,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { BYTE_CHARS } from '../../src/dataset/byte-alphabet.ts';
 import { ByteBpe } from '../../src/dataset/byte-bpe.ts';
-import { charBytes } from '../../src/dataset/byte-decoder.ts';
 import type { TokenizerJson } from '../../src/dataset/tokenizer-files.ts';
 import { modelFolder } from './support.ts';
 
 /** A tokenizer of the 256 bytes and what the merges add, ids in that order. */
 function tokenizerOf(merges: readonly (string | readonly string[])[], more: object = {}): TokenizerJson {
   const tokens = [
-    ...charBytes().keys(),
+    ...BYTE_CHARS,
     ...merges.map((merge) => (typeof merge === 'string' ? merge.split(' ') : merge).join('')),
   ];
   const vocab = Object.fromEntries([...new Set(tokens)].map((token, id) => [token, id]));
@@ -98,11 +98,10 @@ describe('ByteBpe', () => {
     });
 
     it('agrees with the definition', () => {
-      const chars = new Map([...charBytes()].map(([char, byte]) => [byte, char]));
       const letters = fc.constantFrom(...'etaoin shrdlu-_=/(){}éü中文的เปนकख🙂\n\t0123');
       fc.assert(
         fc.property(fc.string({ unit: letters, maxLength: 90 }), (piece) => {
-          const symbols = [...Buffer.from(piece)].map((byte) => chars.get(byte)!);
+          const symbols = [...Buffer.from(piece)].map((byte) => BYTE_CHARS[byte]!);
           expect(bpe.encode(piece).map((id) => names.get(id))).toEqual(byDefinition(symbols, ranks));
         }),
         { numRuns: 300 },
