@@ -7,6 +7,7 @@
 import type { AnswerReader, FrameForm, StreamFault } from '../record/answer.ts';
 import { type ChoicePart, type FrameReading, isTokenFrame, readFrame } from './frames.ts';
 import { parseServerJson } from './json.ts';
+import { KeptText } from './kept-text.ts';
 import { SseSplitter } from './splitter.ts';
 import { type FrameTemplate, learnTemplate, matchedText, matchTemplate, type TokenKind } from './template.ts';
 
@@ -14,6 +15,8 @@ const INITIAL_TIMES = 128;
 /** Learned frames per stream: reasoning and answer for a few choices. More shapes than that are parsed. */
 const MAX_TEMPLATES = 8;
 const MAX_SAMPLE_CHARS = 300;
+/** Texts of choices from here on are kept as one. */
+const MAX_CHOICE_INDEX = 1024;
 /** Length of `data: `. */
 const MAX_DATA_PREFIX = 6;
 const LF = 0x0a;
@@ -57,7 +60,8 @@ export class AnswerStream implements AnswerReader {
   private lastTokenRead = -1;
   private lastRead = -1;
   private lastFeedMs = 0;
-  private texts: string[] = [];
+  /** By choice; empty unless the text is to be kept. */
+  private texts: KeptText[] = [];
   private readonly finishReasons = new Map<number, string>();
   private readonly choicesSeen = new Set<number>();
   private eos: string | null = null;
@@ -89,7 +93,8 @@ export class AnswerStream implements AnswerReader {
     this.fault = null;
     this.lastTokenRead = -1;
     this.lastRead = -1;
-    if (this.texts.length > 0) this.texts = [];
+    if (keepText) for (const text of this.texts) text.clear();
+    else if (this.texts.length > 0) this.texts = [];
     this.finishReasons.clear();
     this.choicesSeen.clear();
     this.eos = null;
@@ -183,7 +188,7 @@ export class AnswerStream implements AnswerReader {
       const end = matchTemplate(template, chunk, position, length);
       if (end < 0) continue;
       this.token(atMs, template.kind);
-      if (this.keepsText) this.addText(template.choice, matchedString(chunk));
+      if (this.keepsText) this.textOf(template.choice).addLiteral(chunk, matchedText.start, matchedText.end);
       return end;
     }
     return -1;
@@ -267,21 +272,14 @@ export class AnswerStream implements AnswerReader {
     }
     if (isTokenFrame(reading)) {
       const first = reading.choices[0] as ChoicePart;
-      if (this.keepsText) this.addText(first.index, first.reasoning + first.text);
+      if (this.keepsText) this.textOf(first.index).addText(first.reasoning + first.text);
       this.token(atMs, first.text !== '' || first.hasToolCalls ? 'answer' : 'reasoning');
     }
   }
 
-  private addText(choice: number, text: string): void {
-    const index = Math.min(choice, 1024);
-    while (this.texts.length <= index) this.texts.push('');
-    this.texts[index] += text;
+  private textOf(choice: number): KeptText {
+    const index = Math.min(choice, MAX_CHOICE_INDEX);
+    while (this.texts.length <= index) this.texts.push(new KeptText());
+    return this.texts[index] as KeptText;
   }
-}
-
-/** The text that the last template match found, unescaped. */
-function matchedString(chunk: Uint8Array): string {
-  const { start, end, hasEscape } = matchedText;
-  const text = Buffer.from(chunk.buffer, chunk.byteOffset + start, end - start).toString();
-  return hasEscape ? (JSON.parse(`"${text}"`) as string) : text;
 }

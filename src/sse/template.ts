@@ -39,8 +39,8 @@ interface FixedBytes {
   readonly rest: Uint8Array;
 }
 
-/** Where the text of the frame matched last lies, and whether it needs unescaping. Shared to spare an object per event. */
-export const matchedText = { start: 0, end: 0, hasEscape: false };
+/** Where the text of the frame matched last lies, escapes and all. Shared to spare an object per event. */
+export const matchedText = { start: 0, end: 0 };
 
 /**
  * Compares the bytes at `position` with a template.
@@ -64,7 +64,6 @@ export function matchTemplate(template: FrameTemplate, chunk: Uint8Array, positi
   if (!isEqual(view, base + position, head)) return -1;
 
   let at = textStart;
-  let hasEscape = false;
   for (; at < length; at++) {
     const byte = chunk[at] as number;
     if (byte === QUOTE) break;
@@ -72,7 +71,6 @@ export function matchTemplate(template: FrameTemplate, chunk: Uint8Array, positi
       // A wrong escape is invalid JSON: leave it to the parser to say so.
       const escapeLength = validEscapeLength(chunk, at + 1);
       if (escapeLength === 0) return -1;
-      hasEscape = true;
       at += escapeLength;
     } else if (byte < FIRST_PRINTABLE) return -1;
   }
@@ -80,7 +78,6 @@ export function matchTemplate(template: FrameTemplate, chunk: Uint8Array, positi
   if (!isEqual(view, base + at, suffix)) return -1;
   matchedText.start = textStart;
   matchedText.end = at;
-  matchedText.hasEscape = hasEscape;
   return at + suffix.length;
 }
 
