@@ -31,6 +31,11 @@ export class RecordBatch {
     Atomics.store(this.length, 0, needed);
   }
 
+  /** Bytes collected. */
+  get size(): number {
+    return this.length[0] as number;
+  }
+
   /** What was collected, in memory of its own that can be transferred; null when there is nothing. To be followed by {@link clear}. */
   take(): Uint8Array | null {
     const length = this.length[0] as number;

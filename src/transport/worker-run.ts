@@ -37,6 +37,8 @@ const SENDS_PER_TURN = 8;
 const OPENING_AT_ONCE = 64;
 /** How often flags, time limits and the outbox are looked at, ms. */
 const TICK_MS = 100;
+/** Records of this many bytes go at once: what waits for the next tick should not grow with the number of requests that end together. */
+const SHIP_BYTES = 256 * 1024;
 /** Within this of its planned time a request is awaited turn by turn, because timers are only good to a millisecond. */
 const SPIN_MS = 1.5;
 
@@ -153,6 +155,7 @@ class WorkerRun implements SlotHost {
     if (stream.tokenFrames > this.gaps.length) this.gaps = new Float64Array(stream.tokenFrames * 2);
     const record = recordOf(exchange, stream, this.target, this.order.clockOffsetMs, this.gaps);
     this.batch.add(encodeRequest(record));
+    if (this.batch.size >= SHIP_BYTES) this.ship();
     this.claims.ended(exchange.index, record.success);
     if (slot.isSent) Atomics.sub(this.control, CONTROL.inFlight, 1);
     Atomics.add(this.control, record.success ? CONTROL.completed : CONTROL.failed, 1);
