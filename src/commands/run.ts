@@ -9,7 +9,9 @@ import { openInput } from '../dataset/input-file.ts';
 import { repeatedPrompts } from '../dataset/repeats.ts';
 import { AppError, EXIT, type ExitCode } from '../errors.ts';
 import type { RunOptions } from '../options/table.ts';
+import type { SharedWork } from '../record/messages.ts';
 import { hideOnTerminal, printErr } from '../report/terminal.ts';
+import type { ArrivalPlan } from '../schedule/arrivals.ts';
 import { drawLora } from '../schedule/lora.ts';
 import type { ServerFound } from '../transport/server.ts';
 import { arrivalsOf, rpsChangeEvents } from './run-arrivals.ts';
@@ -23,7 +25,8 @@ import { meetServer } from './run-server.ts';
 import { secretsOfRun, workOf } from './run-target.ts';
 import { runWarmUps } from './run-warmup.ts';
 import { withDataSet } from './samples.ts';
-import { type TakenSamples, takeSamples } from './take-samples.ts';
+import { takeSamples } from './take-samples.ts';
+import { collectGarbage } from './tidy-heap.ts';
 
 /** Runs the load and reports it. Returns the exit code; throws AppError for what was foreseen to go wrong. */
 export async function runCommand(options: RunOptions): Promise<ExitCode> {
@@ -53,33 +56,65 @@ async function runOn(options: RunOptions, outputs: Outputs): Promise<ExitCode> {
       'Check the address, or leave the requirement out.',
     );
   }
-  const taken = await takeSamples(options, server);
+  const prepared = await prepare(options, server, outputs);
+  collectGarbage();
   try {
-    return await measure(withDataSet(options, taken.name), server, outputs, taken);
+    return await measure(prepared, server, outputs);
   } finally {
-    await taken.close();
+    await prepared.close();
   }
 }
 
-async function measure(
-  options: RunOptions,
-  server: ServerFound,
-  outputs: Outputs,
-  taken: TakenSamples,
-): Promise<ExitCode> {
-  const samplesSha256 = await outputs.saveSamples(taken.samples);
-  if (!options.quiet) for (const line of noticeLines(options, server, taken)) printErr(`tabby-load: ${line}`);
-  // As in vLLM: LoRA names are drawn first, then the arrivals.
-  const models = drawLora(
-    taken.pyRandom,
-    options.loraModules ?? [],
-    options.loraAssignment as 'random' | 'round-robin',
-    taken.samples.length,
-  );
-  const arrivals = arrivalsOf(options, taken);
-  const work = workOf(options, server, taken.samples, { delaysS: arrivals.delaysS, models });
-  await checkReady(options, server, taken.samples);
-  await runWarmUps(options, server, taken.samples);
+/** What is left of the samples when the load begins: the texts themselves are not needed any more. */
+interface Prepared {
+  /** With the data set that was recognised. */
+  readonly options: RunOptions;
+  readonly work: SharedWork;
+  readonly arrivals: ArrivalPlan;
+  readonly samplesSha256: string;
+  readonly repeatedPrompts: number;
+  readonly tokenizerId: string | null;
+  readonly countTokens: CountTokens | undefined;
+  close(): Promise<void>;
+}
+
+/** Everything that comes before the clock starts. */
+async function prepare(given: RunOptions, server: ServerFound, outputs: Outputs): Promise<Prepared> {
+  const taken = await takeSamples(given, server);
+  try {
+    const options = withDataSet(given, taken.name);
+    const samplesSha256 = await outputs.saveSamples(taken.samples);
+    if (!options.quiet) for (const line of noticeLines(options, server, taken)) printErr(`tabby-load: ${line}`);
+    // As in vLLM: LoRA names are drawn first, then the arrivals.
+    const models = drawLora(
+      taken.pyRandom,
+      options.loraModules ?? [],
+      options.loraAssignment as 'random' | 'round-robin',
+      taken.samples.length,
+    );
+    const arrivals = arrivalsOf(options, taken);
+    const work = workOf(options, server, taken.samples, { delaysS: arrivals.delaysS, models });
+    await checkReady(options, server, taken.samples);
+    await runWarmUps(options, server, taken.samples);
+    const { tokenizerId, countTokens, close } = taken;
+    return {
+      options,
+      work,
+      arrivals,
+      samplesSha256,
+      repeatedPrompts: repeatedPrompts(taken.samples),
+      tokenizerId,
+      countTokens,
+      close,
+    };
+  } catch (error) {
+    await taken.close();
+    throw error;
+  }
+}
+
+async function measure(prepared: Prepared, server: ServerFound, outputs: Outputs): Promise<ExitCode> {
+  const { options, arrivals, work, samplesSha256, tokenizerId, countTokens } = prepared;
   const aggregate = new RunAggregate({
     maxExactValues: options.maxExactValues,
     ...(options.goodput === null ? {} : { goodput: options.goodput }),
@@ -105,9 +140,8 @@ async function measure(
     outputs,
     aggregate,
     samplesSha256,
-    repeatedPrompts: repeatedPrompts(taken.samples),
-    tokenizerId: taken.tokenizerId,
+    repeatedPrompts: prepared.repeatedPrompts,
+    tokenizerId,
   });
-  const countTokens: CountTokens | undefined = taken.countTokens;
   return endReport({ options, outputs, aggregate, carried, ...(countTokens === undefined ? {} : { countTokens }) });
 }

@@ -4,6 +4,7 @@ import { loadSamples } from '../dataset/load.ts';
 import type { NumpyRandom } from '../dataset/numpy-random.ts';
 import type { PythonRandom } from '../dataset/python-random.ts';
 import type { SampleRequest } from '../dataset/sample.ts';
+import { isLocalTokenizer, type TokenCounter } from '../dataset/tokenizer.ts';
 import type { RunOptions } from '../options/table.ts';
 import type { ServerFound } from '../transport/server.ts';
 import { alignPrompts } from './align-prompts.ts';
@@ -33,6 +34,8 @@ export async function takeSamples(options: RunOptions, server: ServerFound): Pro
       dataSetRequestOf(options, server),
       tokenizer,
     );
+    const isLocal = tokenizer !== null && isLocalTokenizer(tokenizer);
+    if (isLocal) await tokenizer.close();
     const aligned = await alignPrompts(options, server, name, samples);
     return {
       name,
@@ -41,11 +44,24 @@ export async function takeSamples(options: RunOptions, server: ServerFound): Pro
       pyRandom,
       npRandom,
       tokenizerId: tokenizer?.id ?? null,
-      countTokens: tokenizer === null ? undefined : countTokensBy(tokenizer),
-      close: async () => tokenizer?.close(),
+      countTokens: tokenizer === null ? undefined : countTokensLater(tokenizer, options, server),
+      close: async () => (isLocal ? undefined : tokenizer?.close()),
     };
   } catch (error) {
     await tokenizer?.close();
     throw error;
   }
+}
+
+/**
+ * Tokens are counted after the run, and only where a server tells no usage. Until then a tokenizer of this process is only held
+ * weakly: its tables take more memory than a thousand connections.
+ */
+function countTokensLater(tokenizer: TokenCounter, options: RunOptions, server: ServerFound): CountTokens {
+  if (!isLocalTokenizer(tokenizer)) return countTokensBy(tokenizer);
+  const held = new WeakRef(tokenizer);
+  return async (texts) => {
+    const found = held.deref() ?? (await openTokenizerFor(options, server));
+    return found === null ? texts.map(() => 0) : countTokensBy(found)(texts);
+  };
 }
