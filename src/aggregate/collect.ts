@@ -8,6 +8,7 @@
  */
 import type { GoodputKey } from '../metrics.ts';
 import type { RequestRecord } from '../record/record.ts';
+import { type Believed, believed, type CountSource, isProvenByText } from './believed.ts';
 import { HistogramSet } from './histogram.ts';
 import { PeakCounter, PeakEstimate, type Peaks } from './peaks.ts';
 import { delaysOf, PlanTally } from './plan.ts';
@@ -29,6 +30,8 @@ export interface RunAggregateOptions {
   readonly goodput?: GoodputLimits;
   /** Keep texts and errors of every request for `--save-detailed`. */
   readonly keepDetail?: boolean;
+  /** `--exact-length` was on: an answer that ended at its limit has the full length. */
+  readonly exactLength?: boolean;
 }
 
 /** Default of `--max-exact-values`: 160 MB of gaps. */
@@ -61,6 +64,17 @@ interface Pending {
   readonly ttft: number;
   readonly latency: number;
   readonly category: string | undefined;
+  /** Index of the request and number of its source. */
+  readonly i: number;
+  readonly source: number;
+  /** Usage that is believed unless the text proves it wrong. */
+  readonly doubted: { readonly tokens: number; readonly promptExcess: number } | null;
+}
+
+/** Tokens that were counted over texts after the run, by index of the request: `tokens[k]` are those of request `i[k]`. */
+export interface CountedTokens {
+  readonly i: readonly number[];
+  readonly tokens: readonly number[];
 }
 
 /** Texts handed to the tokenizer at once. */
@@ -71,7 +85,14 @@ export class RunAggregate {
   readonly #goodput: GoodputLimits;
   readonly #tally = new Tally();
   readonly #plan = new PlanTally();
-  readonly #pending: Pending[] = [];
+  readonly #exactLength: boolean;
+  #pending: Pending[] = [];
+  #counted = 0;
+  #assumedOne = 0;
+  /** Told by the server: those that the text proved right, less those that were corrected. */
+  #toldAfterAll = 0;
+  readonly #corrected: Record<CountSource, number> = { logprobs: 0, text: 0, limit: 0, frames: 0 };
+  #doubted = 0;
   readonly #spans: { requests: number; firstStart: number; lastEnd: number }[] = [emptySpan()];
   /** Null once there are more requests than may be kept. */
   #store: RequestStore | null;
@@ -89,6 +110,7 @@ export class RunAggregate {
   constructor(options: RunAggregateOptions = {}) {
     this.#max = options.maxExactValues ?? DEFAULT_MAX_EXACT;
     this.#goodput = options.goodput ?? {};
+    this.#exactLength = options.exactLength ?? false;
     this.#store = new RequestStore(options.keepDetail ?? false);
   }
 
@@ -101,7 +123,10 @@ export class RunAggregate {
   }
 
   /** Takes one finished request. Its arrays are copied, so its buffers may be reused. */
-  add(record: RequestRecord): void {
+  add(raw: RequestRecord): void {
+    const view = believed(raw, this.#exactLength);
+    const { record } = view;
+    if (view.isDoubted) this.#doubted++;
     this.#tally.add(record);
     this.#plan.add(record);
     stretch(this.#spans[this.#spans.length - 1] as Span, record);
@@ -122,9 +147,59 @@ export class RunAggregate {
     const seen = record.generated_text === undefined ? (record.logprob_tokens ?? record.frames ?? 0) : 0;
     const tokens = record.output_tokens || seen;
     if (tokens > 0) {
+      if (view.countedBy !== null) {
+        this.#corrected[view.countedBy]++;
+        this.#toldAfterAll--;
+      }
       if (!record.output_tokens && at !== -1) this.#store?.setTokens(at, tokens);
       this.#settle(at, { ...request, tokens });
-    } else this.#pending.push({ at, ...request, text: record.generated_text ?? '' });
+    } else this.#pending.push({ at, ...request, ...this.#toBeCounted(raw, view) });
+  }
+
+  #toBeCounted(
+    raw: RequestRecord,
+    { countedBy, record }: Believed,
+  ): Pick<Pending, 'i' | 'source' | 'text' | 'doubted'> {
+    const doubted =
+      countedBy === 'text'
+        ? { tokens: raw.output_tokens ?? 0, promptExcess: raw.prompt_len - record.prompt_len }
+        : null;
+    return { i: raw.i, source: this.#spans.length - 1, text: raw.generated_text ?? '', doubted };
+  }
+
+  /**
+   * Counts the tokens that no server told, or told wrong, ahead of {@link summarize}. What comes back belongs into the records: a report
+   * of them then needs no tokenizer, and says the same. Throws what `countTokens` throws; what is left stays to be counted.
+   */
+  async countNow(countTokens: CountTokens): Promise<CountedTokens> {
+    const pending = this.#pending;
+    const all: number[] = [];
+    try {
+      while (all.length < pending.length) {
+        const batch = pending.slice(all.length, all.length + COUNT_BATCH);
+        const counts = await countTokens(batch.map(({ text }) => text));
+        batch.forEach((request, k) => {
+          this.#settlePending(request, counts[k] ?? 0);
+          all.push(counts[k] ?? 0);
+        });
+      }
+    } finally {
+      this.#pending = pending.slice(all.length);
+    }
+    return { i: pending.map(({ i }) => i), tokens: all };
+  }
+
+  /** Takes counts that were made after the run of the present source; those that fit no request are passed over. */
+  applyCounts({ i, tokens }: CountedTokens): void {
+    const known = new Map(i.map((index, k) => [index, tokens[k]]));
+    const source = this.#spans.length - 1;
+    const left: Pending[] = [];
+    for (const request of this.#pending) {
+      const count = request.source === source ? known.get(request.i) : undefined;
+      if (count === undefined) left.push(request);
+      else this.#settlePending(request, count);
+    }
+    this.#pending = left;
   }
 
   /** Requests that succeeded so far. */
@@ -176,7 +251,8 @@ export class RunAggregate {
 
   /** All figures. Call once, after the last request. Throws what `countTokens` throws. */
   async summarize(options: SummarizeOptions): Promise<RunSummary> {
-    const pending = await this.#settlePending(options.countTokens);
+    if (options.countTokens !== undefined) await this.countNow(options.countTokens);
+    else this.#assumeOne();
     const tally = this.#tally;
     const store = this.#store;
     const order = this.#sampleOrder();
@@ -186,7 +262,6 @@ export class RunAggregate {
       store === null
         ? runSeries(this.#running as RunningSeries, options.percentiles)
         : storedSeries(store, order, this.#running, options.percentiles);
-    const counted = options.countTokens === undefined ? 0 : pending;
     return {
       durationS: options.durationS,
       completed: tally.completed,
@@ -203,7 +278,13 @@ export class RunAggregate {
       plan: options.isOpenLoop === true ? this.#planSummary(options, order) : null,
       detail: store?.detail(order) ?? null,
       firstErrors: tally.firstErrors(order.repeated > 0),
-      tokenCounts: { told: tally.told, counted, assumedOne: pending - counted },
+      tokenCounts: {
+        told: tally.told + this.#toldAfterAll,
+        counted: this.#counted,
+        assumedOne: this.#assumedOne,
+        corrected: this.#corrected,
+        doubted: this.#doubted,
+      },
       errorKinds: tally.errorKinds(),
       failedAfterFirstToken: tally.failedAfterFirstToken,
       finishReasons: tally.finishReasons,
@@ -287,7 +368,10 @@ export class RunAggregate {
   }
 
   /** A success whose tokens are known. What is stored is judged at the end, in sample order. */
-  #settle(at: number, request: Omit<Pending, 'at' | 'text'> & { readonly tokens: number }): void {
+  #settle(
+    at: number,
+    request: Omit<Pending, 'at' | 'text' | 'i' | 'source' | 'doubted'> & { readonly tokens: number },
+  ): void {
     this.#tally.settle(request);
     if (at === -1) this.#judge(request);
   }
@@ -313,18 +397,33 @@ export class RunAggregate {
     }
   }
 
-  /** Counts the tokens that no server told; returns how many requests that were. */
-  async #settlePending(countTokens: CountTokens | undefined): Promise<number> {
-    for (let from = 0; from < this.#pending.length; from += COUNT_BATCH) {
-      const batch = this.#pending.slice(from, from + COUNT_BATCH);
-      const counts = countTokens === undefined ? [] : await countTokens(batch.map(({ text }) => text));
-      batch.forEach(({ at, text: _, ...request }, k) => {
-        const tokens = countTokens === undefined ? 1 : (counts[k] ?? 0);
-        if (at !== -1) this.#store?.setTokens(at, tokens);
-        this.#settle(at, { ...request, tokens });
-      });
+  /** `count`: tokens of its text. */
+  #settlePending({ at, text: _, doubted, ...request }: Pending, count: number): void {
+    const isUsageRight = doubted !== null && !isProvenByText(count, doubted.tokens);
+    const tokens = isUsageRight ? doubted.tokens : count;
+    if (isUsageRight) {
+      this.#toldAfterAll++;
+      this.#tally.addInputTokens(doubted.promptExcess, request.category);
+      if (at !== -1) this.#store?.addPromptLen(at, doubted.promptExcess);
+    } else if (doubted !== null) this.#corrected.text++;
+    if (doubted === null) this.#counted++;
+    if (at !== -1) this.#store?.setTokens(at, tokens);
+    this.#settle(at, { ...request, tokens });
+  }
+
+  /** No tokenizer: what usage told, wrong as it may be, or one token as in vLLM. */
+  #assumeOne(): void {
+    for (const { at, text: _, doubted, ...request } of this.#pending) {
+      const tokens = doubted?.tokens ?? 1;
+      if (doubted === null) this.#assumedOne++;
+      else {
+        this.#doubted++;
+        this.#toldAfterAll++;
+      }
+      if (at !== -1) this.#store?.setTokens(at, tokens);
+      this.#settle(at, { ...request, tokens });
     }
-    return this.#pending.length;
+    this.#pending = [];
   }
 
   #sampleOrder(): SampleOrder {

@@ -17,6 +17,7 @@ import {
 import { pack, unpack } from 'msgpackr';
 import type { LatencyKey } from '../metrics.ts';
 import type { RequestRecord } from '../record/record.ts';
+import { believed } from './believed.ts';
 
 /** Range that is laid out from the start: one hour. Longer values grow the histogram; equal layouts merge fastest. */
 const RANGE_US = 3_600_000_000;
@@ -66,8 +67,9 @@ export class HistogramSet {
   }
 
   /** All metrics of one request as vLLM defines them; nothing for a failed one. TPOT needs the server's token count. */
-  recordRequest(request: RequestRecord): void {
-    if (!request.success) return;
+  recordRequest(raw: RequestRecord): void {
+    if (!raw.success) return;
+    const { record: request } = believed(raw, false);
     const queued = request.start_time - request.arrival_time;
     this.record('ttft', request.ttft);
     if (request.output_tokens !== null && request.output_tokens > 1) {

@@ -113,6 +113,11 @@ export class RequestStore {
     this.#tokens.set(at, tokens);
   }
 
+  /** Prompt tokens that were left out of a request at first. */
+  addPromptLen(at: number, tokens: number): void {
+    this.#promptLen.set(at, this.#promptLen.get(at) + tokens);
+  }
+
   /** Whether the gaps are (still) here. */
   get gapsKept(): boolean {
     return this.#gapsKept;

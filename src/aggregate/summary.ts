@@ -3,6 +3,7 @@
  * statistic is taken over seconds first and multiplied by 1000 afterwards.
  */
 import type { LatencyKey, OwnMetricKey } from '../metrics.ts';
+import type { CountSource } from './believed.ts';
 
 /** Where percentiles and medians come from: all values, or a HDR histogram (three digits) when there were too many. */
 export type PercentileSource = 'exact' | 'hdr';
@@ -78,8 +79,6 @@ export interface LengthSummary {
   readonly missingAtLengthEnd: ReadonlyMap<number, number>;
   /** Short ones that ended by themselves (any finish reason but "length"). */
   readonly shortByOwnEnd: number;
-  /** Requests whose usage cannot be right: prompt tokens far above the known prompt (output chunking, long outputs). */
-  readonly usageSuspect: number;
 }
 
 /** One category of the data set. */
@@ -102,6 +101,10 @@ export interface TokenCountSummary {
   readonly counted: number;
   /** Taken as 1, because there was no tokenizer either. */
   readonly assumedOne: number;
+  /** Usage was wrong, and these were counted otherwise: number of requests by what. */
+  readonly corrected: Readonly<Record<CountSource, number>>;
+  /** Usage seems wrong, but nothing tells more. */
+  readonly doubted: number;
 }
 
 /** One source (record file) of the aggregate. */

@@ -8,8 +8,6 @@ const MAX_WORDS = 1000;
 const OTHER = 'other';
 /** Failures whose words are kept, as vLLM prints them. */
 const FIRST_ERRORS = 10;
-/** Prompt tokens above the client's count from which usage is not believed: two cache pages of TabbyAPI (wire notes, requeue). */
-const SUSPECT_EXCESS = 512;
 
 /** Failures of one sort and the words of the one that comes first in sample order. */
 interface Failures {
@@ -61,7 +59,7 @@ export class Tally {
   readonly #categories = new Map<string, Category>();
   readonly #firstErrors: { i: number; error: string }[][] = [[]];
   readonly #frames = { token: 0, reasoning: 0, merged: 0, reads: 0, withTokens: 0, tokens: 0 };
-  readonly #lengths = { requests: 0, asked: 0, made: 0, exact: 0, short: 0, long: 0, ownEnd: 0, suspect: 0 };
+  readonly #lengths = { requests: 0, asked: 0, made: 0, exact: 0, short: 0, long: 0, ownEnd: 0 };
   readonly #missing = new Map<number, number>();
 
   /** From here on requests belong to another file. */
@@ -98,6 +96,12 @@ export class Tally {
     if (request.tokens > 1) category.tpot.add((request.latency - request.ttft) / (request.tokens - 1));
   }
 
+  /** Prompt tokens that were left out of a request at first. */
+  addInputTokens(tokens: number, category: string | undefined): void {
+    this.inputTokens += tokens;
+    if (category !== undefined) this.#category(category).inputTokens += tokens;
+  }
+
   errorKinds(): readonly ErrorKindSummary[] {
     return [...this.#kinds]
       .map(([kind, { count, sample, statuses }]) => ({
@@ -128,7 +132,7 @@ export class Tally {
   }
 
   lengths(): LengthSummary {
-    const { requests, asked, made, exact, short, long, ownEnd, suspect } = this.#lengths;
+    const { requests, asked, made, exact, short, long, ownEnd } = this.#lengths;
     return {
       requests,
       askedTokens: asked,
@@ -138,7 +142,6 @@ export class Tally {
       long,
       missingAtLengthEnd: this.#missing,
       shortByOwnEnd: ownEnd,
-      usageSuspect: suspect,
     };
   }
 
@@ -228,8 +231,6 @@ export class Tally {
       if (record.finish_reason === 'length') bump(this.#missing, asked - made);
       else lengths.ownEnd++;
     }
-    const known = record.client_prompt_len;
-    if (known !== undefined && record.prompt_len - known > SUSPECT_EXCESS) lengths.suspect++;
   }
 
   #category(name: string): Category {

@@ -1,5 +1,5 @@
 /** Reads record files into one aggregate. */
-import type { RunAggregate } from '../aggregate/collect.ts';
+import type { CountedTokens, RunAggregate } from '../aggregate/collect.ts';
 import { mergedHealth } from '../aggregate/quality-input.ts';
 import type { SourceSpan } from '../aggregate/summary.ts';
 import { wallClock } from '../record/clock.ts';
@@ -61,6 +61,8 @@ export async function mergeRecords(
       },
       end(found) {
         source.end = found;
+        const counted = countedOf(found);
+        if (counted !== null) begin(source.header).applyCounts(counted);
       },
     });
     (sources[first] as Source).damage = result.damage;
@@ -73,6 +75,16 @@ export async function mergeRecords(
     warnings: sourceWarnings(sources),
     sources: sources.map((source, k) => sourceBlock(source, filled.sources[k])),
   };
+}
+
+/** Tokens that were counted after the run; null where there are none, or not as they should be. */
+function countedOf(end: RecordEnd): CountedTokens | null {
+  const { i, tokens } = (end['counted_tokens'] ?? {}) as Partial<Record<keyof CountedTokens, unknown>>;
+  return isCounts(i) && isCounts(tokens) && i.length === tokens.length ? { i, tokens } : null;
+}
+
+function isCounts(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && value.every((item) => Number.isSafeInteger(item) && item >= 0);
 }
 
 /** Opens another source, and tells the aggregate of all but the first. */

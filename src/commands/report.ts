@@ -72,6 +72,7 @@ function aggregateFor(header: RecordHeader, options: ReportOptions): RunAggregat
   return new RunAggregate({
     maxExactValues: options.maxExactValues,
     keepDetail: settings.saveDetailed,
+    exactLength: settings.exactLength,
     ...(settings.goodput === null ? {} : { goodput: settings.goodput }),
   });
 }

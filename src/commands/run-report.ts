@@ -1,5 +1,5 @@
 /** The end of a run: the report on the terminal, the files, the exit code. */
-import type { CountTokens, RunAggregate } from '../aggregate/collect.ts';
+import type { RunAggregate } from '../aggregate/collect.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import type { RunOptions } from '../options/table.ts';
 import { finishReport } from '../report/finish.ts';
@@ -14,7 +14,6 @@ export interface ReportInput {
   readonly outputs: Outputs;
   readonly aggregate: RunAggregate;
   readonly carried: Carried;
-  readonly countTokens?: CountTokens;
 }
 
 /** Prints and saves the report; returns the exit code of the run. */
@@ -25,7 +24,6 @@ export async function endReport(input: ReportInput): Promise<ExitCode> {
     aggregate,
     header,
     end,
-    ...(input.countTokens === undefined ? {} : { countTokens: input.countTokens }),
   });
   await putOut({ report: finished, header, end, places: options, histograms: () => histograms });
   const trouble = outputs.records?.failure ?? null;

@@ -7,10 +7,10 @@ import { type CountTokens, RunAggregate } from '../aggregate/collect.ts';
 import { initHistograms } from '../aggregate/histogram.ts';
 import { openInput } from '../dataset/input-file.ts';
 import { repeatedPrompts } from '../dataset/repeats.ts';
-import { AppError, EXIT, type ExitCode } from '../errors.ts';
+import { AppError, EXIT, type ExitCode, messageOf } from '../errors.ts';
 import type { RunOptions } from '../options/table.ts';
 import type { SharedWork } from '../record/messages.ts';
-import { hideOnTerminal, printErr } from '../report/terminal.ts';
+import { hideOnTerminal, printable, printErr } from '../report/terminal.ts';
 import type { ArrivalPlan } from '../schedule/arrivals.ts';
 import { drawLora } from '../schedule/lora.ts';
 import type { ServerFound } from '../transport/server.ts';
@@ -119,6 +119,7 @@ async function measure(prepared: Prepared, server: ServerFound, outputs: Outputs
     maxExactValues: options.maxExactValues,
     ...(options.goodput === null ? {} : { goodput: options.goodput }),
     keepDetail: options.saveDetailed,
+    exactLength: options.exactLength,
   });
   const before = await readCounters(options, server);
   let prober: Prober | null = null;
@@ -132,6 +133,7 @@ async function measure(prepared: Prepared, server: ServerFound, outputs: Outputs
         ...counterPairs(before, await readCounters(options, server)),
         ...(arrivals.rpsChanges.length > 0 ? { rps_change_events: rpsChangeEvents(arrivals, startedAt) } : {}),
         ...(probe === undefined ? {} : { probe }),
+        ...(await countedTokens(aggregate, countTokens)),
       };
     },
     options,
@@ -143,5 +145,17 @@ async function measure(prepared: Prepared, server: ServerFound, outputs: Outputs
     repeatedPrompts: prepared.repeatedPrompts,
     tokenizerId,
   });
-  return endReport({ options, outputs, aggregate, carried, ...(countTokens === undefined ? {} : { countTokens }) });
+  return endReport({ options, outputs, aggregate, carried });
+}
+
+/** What no server told is counted before the records are closed, so that a report of them needs no tokenizer. */
+async function countedTokens(aggregate: RunAggregate, countTokens: CountTokens | undefined): Promise<object> {
+  if (countTokens === undefined || aggregate.uncounted === 0) return {};
+  try {
+    return { counted_tokens: await aggregate.countNow(countTokens) };
+  } catch (error) {
+    const why = printable(messageOf(error));
+    printErr(`tabby-load: warning: the tokens of answers without usage could not be counted: ${why}; each counts as 1`);
+    return {};
+  }
 }

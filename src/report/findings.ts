@@ -118,8 +118,10 @@ function countFindings(summary: RunSummary, settings: ReportSettings): Warning[]
   if (settings.pooling) return out;
   if (assumedOne > 0) out.push({ code: 'tokens_assumed_one', facts: { requests: assumedOne } });
   if (counted > 0) out.push({ code: 'tokens_counted', facts: { requests: counted } });
-  const suspect = summary.lengths.usageSuspect;
-  if (suspect > 0) out.push({ code: 'usage_suspect', facts: { requests: suspect } });
+  const { corrected, doubted } = summary.tokenCounts;
+  const by = Object.entries(corrected).filter(([, requests]) => requests > 0);
+  if (by.length > 0) out.push({ code: 'usage_corrected', facts: { by: Object.fromEntries(by) } });
+  if (doubted > 0) out.push({ code: 'usage_suspect', facts: { requests: doubted } });
   const detailGone = summary.detail === null || summary.detail.itls === null;
   if (detailGone && (settings.saveDetailed || summary.detail === null))
     out.push({ code: 'detail_left_out', facts: {} });

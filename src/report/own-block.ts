@@ -63,11 +63,13 @@ export function ownBlock(parts: OwnParts): Block {
     steady_state: steadyBlock(summary, parts.settings),
     plan: planBlock(summary, parts.settings, end),
     server_times: serverBlock(summary),
-    token_counts: {
+    token_counts: present({
       told: summary.tokenCounts.told,
       counted: summary.tokenCounts.counted,
       assumed_one: summary.tokenCounts.assumedOne,
-    },
+      usage_corrected: correctedBlock(summary),
+      usage_doubted: summary.tokenCounts.doubted > 0 ? summary.tokenCounts.doubted : undefined,
+    }),
     token_frames: framesBlock(summary),
     output_length: lengthBlock(summary, parts.lengths),
     prompt_cache: cacheBlock(summary),
@@ -166,9 +168,12 @@ function lengthBlock({ lengths }: RunSummary, { remarks }: LengthFindings): Bloc
     long: lengths.long,
     missing_at_length_end: nonEmpty(Object.fromEntries(lengths.missingAtLengthEnd)),
     short_by_own_end: lengths.shortByOwnEnd,
-    usage_suspect: lengths.usageSuspect,
     why: remarks.length === 0 ? undefined : remarks.map(warningText),
   });
+}
+
+function correctedBlock({ tokenCounts }: RunSummary): Block | undefined {
+  return nonEmpty(Object.fromEntries(Object.entries(tokenCounts.corrected).filter(([, requests]) => requests > 0)));
 }
 
 function cacheBlock({ cached }: RunSummary): Block | undefined {

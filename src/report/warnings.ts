@@ -10,6 +10,13 @@ export interface Warning {
 
 type Facts = Readonly<Record<string, unknown>>;
 
+const COUNTED_BY: Readonly<Record<string, string>> = {
+  logprobs: 'by their logprobs',
+  text: 'from the text',
+  limit: 'by the limit that they ended at',
+  frames: 'at least one per frame',
+};
+
 const SENTENCES: Readonly<Record<string, (facts: Facts) => string>> = {
   all_failed: (f) =>
     `all ${count(f['failed'], 'request')} failed: check the server, the endpoint and the options; the first error is above`,
@@ -24,8 +31,15 @@ const SENTENCES: Readonly<Record<string, (facts: Facts) => string>> = {
     `the server told no token count for ${count(f['requests'], 'request')} and there is no tokenizer: each counts as 1 token, as in vLLM; token rates are too low (give --tokenizer)`,
   tokens_counted: (f) =>
     `the server told no token count for ${count(f['requests'], 'request')}: counted by the tokenizer over the text, which leaves out hidden tokens`,
+  usage_corrected: (f) => {
+    const by = f['by'] as Readonly<Record<string, number>>;
+    const all = Object.values(by).reduce((sum, requests) => sum + requests, 0);
+    const ways = Object.entries(by).map(([way, requests]) => `${COUNTED_BY[way] ?? way}: ${whole(requests)}`);
+    const rough = 'limit' in by || 'frames' in by;
+    return `usage is wrong for ${count(all, 'request')}: TabbyAPI takes a long output as a new prompt each time it grows beyond its chunk size. The client's prompt lengths stand in its place, and output tokens counted by other means (${ways.join('; ')})${rough ? '; --extra-body \'{"logprobs": true}\' or --keep-text makes them exact' : ''}`;
+  },
   usage_suspect: (f) =>
-    `usage is not believable for ${count(f['requests'], 'request')}: prompt tokens far above the known prompt. TabbyAPI's output chunking takes long outputs as new prompts; token counts of outputs beyond about 2,048 tokens are too low`,
+    `usage is not believable for ${count(f['requests'], 'request')}: prompt tokens far above the known prompt, as TabbyAPI tells for outputs beyond its chunk size (2,048 tokens), whose output tokens are then too few. Nothing here tells more: --extra-body '{"logprobs": true}' or --keep-text does`,
   frames_share_reads: (f) =>
     `${percent(f['share'])} of the token frames arrived together with another one: gaps between them are 0 here. ${f['client_late'] === false ? 'The server, or a proxy before it, sends several at once' : f['client_late'] === true ? 'A late client (see below), a buffering proxy, or a server that sends several at once' : 'A buffering proxy, merged frames, or a late client'}`,
   percentiles_from_histograms: (f) =>

@@ -248,15 +248,29 @@ describe('warnings', () => {
     ],
     ['tokens_assumed_one', { requests: [request(0, { output_tokens: null })] }],
     [
-      'usage_suspect',
+      'usage_corrected',
       {
         requests: [
           request(0, {
-            output_len: 4000,
+            output_len: 5000,
             output_tokens: 2791,
             prompt_len: 4353,
             client_prompt_len: 100,
             finish_reason: 'length',
+          }),
+        ],
+      },
+    ],
+    [
+      'usage_suspect',
+      {
+        requests: [
+          request(0, {
+            output_len: 5000,
+            output_tokens: 2791,
+            prompt_len: 4353,
+            client_prompt_len: 100,
+            finish_reason: 'stop',
           }),
         ],
       },
