@@ -39,9 +39,10 @@ export function believed(record: RequestRecord, exactLength: boolean): Believed 
   if (logprobs > 0) return logprobs > told ? counted(record, logprobs, 'logprobs') : taken(record);
   if (record.generated_text) return counted(record, null, 'text');
   const limit = record.finish_reason === 'length' ? (record.output_len ?? 0) - (exactLength ? 0 : 1) : 0;
-  if (limit > told + LIMIT_SLACK && limit >= excessOf(record)) return counted(record, limit, 'limit');
   const frames = record.frames ?? 0;
-  if (frames > told) return counted(record, Math.max(frames, excessOf(record)), 'frames');
+  // No frame without a token: more frames than tokens prove usage wrong.
+  const isProven = frames > told || (limit > told + LIMIT_SLACK && limit >= excessOf(record));
+  if (isProven) return limit >= frames ? counted(record, limit, 'limit') : counted(record, frames, 'frames');
   return { record, countedBy: null, isDoubted: true };
 }
 

@@ -36,7 +36,8 @@ describe('usage of an output beyond the chunk size', () => {
     ['logprobs leave reasoning out', { logprob_tokens: 4000, reasoning_frames: 5, finish_reason: 'length' }, [100, 4997, 'limit']],
     ['text is to be counted', { generated_text: 'x', finish_reason: 'length' }, [100, null, 'text']],
     ['an end at the limit is one short of it', { finish_reason: 'length' }, [100, 4997, 'limit']],
-    ['an own end leaves the frames, and what became prompt', { finish_reason: 'stop' }, [100, 4253, 'frames']],
+    ['an own end leaves the frames', { finish_reason: 'stop' }, [100, 3000, 'frames']],
+    ['frames prove what a nearby limit does not', { finish_reason: 'length', frames: 2795, output_len: 2800 }, [100, 2799, 'limit']],
     ['merged frames tell nothing', { finish_reason: 'stop', frames: 1700 }, [4353, 2791, 'doubted']],
   ])('%s', (_, more, expected) => {
     expect(judged(more)).toEqual(expected);
