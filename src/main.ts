@@ -85,4 +85,5 @@ process.on('uncaughtException', (error) => process.exit(explain(error)));
 process.on('unhandledRejection', (error) => process.exit(explain(error)));
 const code = await main(process.argv.slice(2)).catch(explain);
 // Left-over connections and timers must not keep a finished program alive; what was printed is handed over first.
-process.stdout.write('', () => process.exit(code === EXIT.ok ? stdoutCode : code));
+// A write that failed says so a turn later than its callback.
+process.stdout.write('', () => setImmediate(() => process.exit(code === EXIT.ok ? stdoutCode : code)));

@@ -6,7 +6,7 @@ import { messageOf } from '../errors.ts';
 import type { RecordEnd, RecordHeader } from '../record/record.ts';
 import type { FinishedReport } from '../report/finish.ts';
 import { resultChunks } from '../report/json.ts';
-import { resultPath, writeResult, writeWhole } from '../report/result-file.ts';
+import { PROBE_NAME, resultPath, writeResult, writeWhole } from '../report/result-file.ts';
 import { printable, printErr, printOut, writeOut } from '../report/terminal.ts';
 import { type PlotOptions, plotPaths, putPlots } from './put-plots.ts';
 
@@ -36,10 +36,15 @@ export interface PutOut {
  * at the end; its folder, or the name the user gave, can be tried before.
  */
 export function resultOutputs(places: SavePlaces): [path: string, option: string][] {
-  const name = places.resultFilename ?? '.tabby-load-probe';
+  const name = places.resultFilename ?? PROBE_NAME;
   const path = places.resultDir === null || isAbsolute(name) ? name : join(places.resultDir, name);
   const isSaved = places.saveResult || places.appendResult;
-  return [...(isSaved ? [[path, '--result-dir'] as [string, string]] : []), ...plotPaths(places, path)];
+  return [...(isSaved ? [[path, resultOption(places)] as [string, string]] : []), ...plotPaths(places, path)];
+}
+
+/** The option that says where the result goes. */
+function resultOption({ resultFilename }: SavePlaces): string {
+  return resultFilename === null ? '--result-dir' : '--result-filename';
 }
 
 /**
@@ -71,7 +76,7 @@ export async function putOut({ report, header, end, places, histograms }: PutOut
 
 async function saveResult(report: FinishedReport, places: SavePlaces): Promise<void> {
   const path = resultPath(report.settings, places, report.date);
-  await writeResult(path, report.result, places.appendResult, '--result-dir');
+  await writeResult(path, report.result, places.appendResult, resultOption(places));
   printErr(`tabby-load: result: ${printable(path)}`);
 }
 

@@ -6,6 +6,7 @@ import { usageError } from '../errors.ts';
 import type { RunOptions } from '../options/table.ts';
 import { RecordFileWriter } from '../record/codec-writer.ts';
 import { checkWritable } from '../report/result-file.ts';
+import { printable, printErr } from '../report/terminal.ts';
 import { resultOutputs } from './put-out.ts';
 
 /** The open files. */
@@ -29,6 +30,11 @@ export async function openOutputs(options: RunOptions): Promise<Outputs> {
   let manifest: FileHandle | null =
     options.samplesOut === null ? null : await openManifest(options.samplesOut, '--samples-out');
   const records = options.saveRecords === null ? null : await RecordFileWriter.open(options.saveRecords);
+  if ((records?.replacedBytes ?? 0) > 0) {
+    printErr(
+      `tabby-load: ${printable(options.saveRecords ?? '')} holds records of an earlier run, which this one will replace`,
+    );
+  }
   return {
     records,
     async saveSamples(samples) {
@@ -37,6 +43,7 @@ export async function openOutputs(options: RunOptions): Promise<Outputs> {
       return (file === null ? await writeManifest(samples) : await saveManifest(file, samples)).sha256;
     },
     async abandon() {
+      await records?.abandon();
       await manifest?.close();
       manifest = null;
     },

@@ -25,6 +25,7 @@ import { meetServer } from './run-server.ts';
 import { secretsOfRun, workOf } from './run-target.ts';
 import { runWarmUps } from './run-warmup.ts';
 import { withDataSet } from './samples.ts';
+import { SetupSignals } from './setup-signals.ts';
 import { takeSamples } from './take-samples.ts';
 import { collectGarbage } from './tidy-heap.ts';
 
@@ -39,14 +40,16 @@ export async function runCommand(options: RunOptions): Promise<ExitCode> {
   // A name on the hub is no file; whatever else is missing is said before anyone waits for a server.
   if (path !== null && options.datasetName !== 'hf' && !existsSync(path)) await openInput(path);
   const outputs = await openOutputs(options);
+  const signals = new SetupSignals(outputs);
   try {
-    return await runOn(options, outputs);
+    return await runOn(options, outputs, signals);
   } finally {
+    signals.close();
     await outputs.abandon();
   }
 }
 
-async function runOn(options: RunOptions, outputs: Outputs): Promise<ExitCode> {
+async function runOn(options: RunOptions, outputs: Outputs, signals: SetupSignals): Promise<ExitCode> {
   const server = await meetServer(options);
   printErr(bannerLine(options, server));
   if (options.requireServer !== null && options.requireServer !== server.kind) {
@@ -59,7 +62,7 @@ async function runOn(options: RunOptions, outputs: Outputs): Promise<ExitCode> {
   const prepared = await prepare(options, server, outputs);
   collectGarbage();
   try {
-    return await measure(prepared, server, outputs);
+    return await measure(prepared, server, outputs, () => signals.close());
   } finally {
     await prepared.close();
   }
@@ -113,7 +116,13 @@ async function prepare(given: RunOptions, server: ServerFound, outputs: Outputs)
   }
 }
 
-async function measure(prepared: Prepared, server: ServerFound, outputs: Outputs): Promise<ExitCode> {
+/** `begin` is called when the load takes over. */
+async function measure(
+  prepared: Prepared,
+  server: ServerFound,
+  outputs: Outputs,
+  begin: () => void,
+): Promise<ExitCode> {
   const { options, arrivals, work, samplesSha256, tokenizerId, countTokens } = prepared;
   const aggregate = new RunAggregate({
     maxExactValues: options.maxExactValues,
@@ -123,6 +132,7 @@ async function measure(prepared: Prepared, server: ServerFound, outputs: Outputs
   });
   const before = await readCounters(options, server);
   let prober: Prober | null = null;
+  begin();
   const carried = await carryLoad({
     onStart() {
       if (options.probeRequestRate > 0) prober = new Prober(options, server);

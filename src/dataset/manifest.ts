@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
-import { codeOf, usageError } from '../errors.ts';
+import { codeOf, messageOf, usageError } from '../errors.ts';
 import { PYTHON_DEFAULT, type PyJson, pythonJson } from '../python-json.ts';
 import type { Prompt, SampleRequest } from './sample.ts';
 
@@ -86,11 +86,21 @@ export async function openManifest(path: string, optionName: string): Promise<Fi
   }
 }
 
-/** Puts the manifest in place of what the opened file held. */
+/** Puts the manifest in place of what the opened file held, and closes it. Throws a usage error (a full disk, say). */
 export async function saveManifest(file: FileHandle, samples: readonly SampleRequest[]): Promise<ManifestSummary> {
-  // A pipe or terminal has nothing to cut.
-  if ((await file.stat()).isFile()) await file.truncate(0);
-  return writeManifest(samples, async (chunk) => {
-    await file.writeFile(chunk, 'utf8');
-  });
+  try {
+    // A pipe or terminal has nothing to cut.
+    if ((await file.stat()).isFile()) await file.truncate(0);
+    return await writeManifest(samples, async (chunk) => {
+      await file.writeFile(chunk, 'utf8');
+    });
+  } catch (error) {
+    throw usageError(
+      `--samples-out: the manifest cannot be written: ${messageOf(error)}`,
+      'Choose a place with room for it.',
+      error,
+    );
+  } finally {
+    await file.close().catch(() => undefined);
+  }
 }

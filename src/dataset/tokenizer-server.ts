@@ -8,6 +8,7 @@
  */
 import { Pool } from 'undici';
 import { type AppError, codeOf, messageOf, unreachableError, usageError } from '../errors.ts';
+import { CountCache, PROBE_TEXT } from './count-cache.ts';
 import type { TokenCounter } from './tokenizer.ts';
 
 /** Where the server is and how to speak to it. */
@@ -34,20 +35,34 @@ export interface JsonPoster {
 
 /** Requests in flight: they hide the way there and back, while the server's one event loop is not swamped. */
 const IN_FLIGHT = 8;
+/** For fewer texts than this it is not worth to ask which tokenizer the server has. */
+const CACHED_FROM = 16;
+/** A server that counts tokens does so at once; one that prefills long prompts meanwhile may take seconds. */
+const ANSWER_MS = 20_000;
 
 /** Opens it; nothing is sent yet. `poster` is for tests. */
-export function openServerTokenizer(spec: ServerTokenizerSpec, poster: JsonPoster = undiciPoster(spec)): TokenCounter {
+export function openServerTokenizer(
+  spec: ServerTokenizerSpec,
+  poster: JsonPoster = undiciPoster(spec),
+  env: NodeJS.ProcessEnv = process.env,
+): TokenCounter {
   const path = `${spec.basePath}/v1/token/encode`;
+  let opening: Promise<CountCache | null> | null = null;
   return {
     id: spec.model,
     async countAll(texts) {
+      if (texts.length >= CACHED_FROM) opening ??= openCache(spec, poster, path, env);
+      const cache = await opening;
       const counts = new Array<number>(texts.length);
       let next = 0;
       const lane = async () => {
         while (next < texts.length) {
           const i = next++;
+          const text = texts[i] as string;
           try {
-            counts[i] = await countOne(spec, poster, path, texts[i]!);
+            const known = cache?.get(text);
+            counts[i] = known ?? lengthOf(spec, path, await ask(spec, poster, path, text));
+            if (known === undefined) cache?.set(text, counts[i] as number);
           } catch (error) {
             // The other lanes stop as well: one message, and no load on a server that fails.
             next = texts.length;
@@ -55,17 +70,32 @@ export function openServerTokenizer(spec: ServerTokenizerSpec, poster: JsonPoste
           }
         }
       };
-      await Promise.all(Array.from({ length: Math.min(IN_FLIGHT, texts.length) }, lane));
+      await Promise.all(Array.from({ length: Math.min(IN_FLIGHT, texts.length) }, lane)).finally(() => cache?.save());
       return counts;
     },
     close: () => poster.close(),
   };
 }
 
-async function countOne(spec: ServerTokenizerSpec, poster: JsonPoster, path: string, text: string): Promise<number> {
+/** Null where the server tells no token ids: then nothing says which tokenizer it has. */
+async function openCache(
+  spec: ServerTokenizerSpec,
+  poster: JsonPoster,
+  path: string,
+  env: NodeJS.ProcessEnv,
+): Promise<CountCache | null> {
+  const { tokens } = (parsed(await ask(spec, poster, path, PROBE_TEXT)) ?? {}) as { tokens?: unknown };
+  const isIds = Array.isArray(tokens) && tokens.length > 0 && tokens.every((id) => Number.isSafeInteger(id));
+  return isIds ? CountCache.open(tokens as number[], env) : null;
+}
+
+/** The server's answer about one text. */
+async function ask(spec: ServerTokenizerSpec, poster: JsonPoster, path: string, text: string): Promise<string> {
   const body = JSON.stringify({ text, add_bos_token: false });
   const reply = await postTwice(poster, path, body).catch((error: unknown) => {
-    const reason = codeOf(error) || messageOf(error);
+    const code = codeOf(error);
+    const isSilent = code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT';
+    const reason = isSilent ? `no answer within ${ANSWER_MS / 1000} s` : code || messageOf(error);
     throw unreachableError(
       `the server at ${spec.origin} cannot be reached to count tokens (${reason})`,
       'Check that it runs and --base-url, or give --tokenizer FOLDER.',
@@ -73,7 +103,11 @@ async function countOne(spec: ServerTokenizerSpec, poster: JsonPoster, path: str
     );
   });
   if (reply.status !== 200) throw refusal(spec, path, reply.status, reply.text);
-  return lengthIn(reply.text) ?? failUnknownAnswer(spec, path, reply.text);
+  return reply.text;
+}
+
+function lengthOf(spec: ServerTokenizerSpec, path: string, answer: string): number {
+  return lengthIn(answer) ?? failUnknownAnswer(spec, path, answer);
 }
 
 /** A kept-alive connection may close as it is used again; counting has no effect on the server, so it is simply asked once more. */
@@ -87,11 +121,15 @@ async function postTwice(poster: JsonPoster, path: string, body: string) {
 }
 
 function lengthIn(text: string): number | null {
+  const length = (parsed(text) as { length?: unknown } | null | undefined)?.length;
+  return typeof length === 'number' && Number.isInteger(length) && length >= 0 ? length : null;
+}
+
+function parsed(text: string): unknown {
   try {
-    const length = (JSON.parse(text) as { length?: unknown } | null)?.length;
-    return typeof length === 'number' && Number.isInteger(length) && length >= 0 ? length : null;
+    return JSON.parse(text) as unknown;
   } catch {
-    return null;
+    return undefined;
   }
 }
 
@@ -128,6 +166,8 @@ function excerpt(text: string): string {
 export function undiciPoster(spec: Pick<ServerTokenizerSpec, 'origin' | 'headers' | 'insecure' | 'way'>): JsonPoster {
   const pool = new Pool(spec.origin, {
     connections: IN_FLIGHT,
+    headersTimeout: ANSWER_MS,
+    bodyTimeout: ANSWER_MS,
     ...(spec.insecure === true ? { connect: { rejectUnauthorized: false } } : {}),
     ...(spec.way === undefined ? {} : { connect: spec.way.connect }),
   });

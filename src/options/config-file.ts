@@ -7,7 +7,7 @@ import { codeOf, messageOf, usageError } from '../errors.ts';
 import { nameIndex, resolveName } from './names.ts';
 import type { CommandName, Form } from './spec.ts';
 import { OPTIONS } from './table.ts';
-import { type Occurrence, splitWord } from './tokens.ts';
+import { LISTS, type Occurrence, splitWord } from './tokens.ts';
 
 /** Options of a file and its mistakes. */
 export interface ConfigOptions {
@@ -33,8 +33,11 @@ export async function readConfigFile(path: string, command: CommandName, form: F
         occurrences.push({ name: hit.name, label: `${path}: ${key}`, negated: hit.negated === value, words: [] });
       }
     } else if (value !== null) {
-      if (OPTIONS[hit.name]!.type === 'boolean') problems.push(`${path}: "${key}" is true or false`);
-      else
+      const { type } = OPTIONS[hit.name]!;
+      if (type === 'boolean') problems.push(`${path}: "${key}" is true or false`);
+      else if (Array.isArray(value) && !LISTS.has(type) && !type.startsWith('csv')) {
+        problems.push(`${path}: "${key}" takes one value, not a list`);
+      } else
         occurrences.push({ name: hit.name, label: `${path}: ${key}`, negated: false, words: wordsOf(hit.name, value) });
     }
   }

@@ -14,6 +14,9 @@ import {
 import type { CommandName, GoodputLimits, OptionSpec, RangeRatio } from './spec.ts';
 import { suggest } from './suggest.ts';
 
+/** Timers of JavaScript count to 2³¹ − 1 ms and would fire at once beyond. */
+const LONGEST_MS = 24 * 24 * 3600 * 1000;
+
 /** A mistake in the value of an option: the text after the option's name. */
 export class BadValue extends Error {}
 
@@ -64,6 +67,12 @@ function number(text: string, spec: OptionSpec): number | null {
   const type = (spec.type === 'csv-numbers' ? 'float' : spec.type) as NumberType;
   const value = parseNumber(text, type, spec);
   if (value === null && spec.off === true) return null;
+  if (type === 'duration' && typeof value === 'number' && value > LONGEST_MS) {
+    const off = spec.off === true ? '; off is no limit' : '';
+    throw new BadValue(
+      `${shown(text)} is longer than ${formatDuration(LONGEST_MS)}, the longest time that can be waited for${off}`,
+    );
+  }
   const good =
     typeof value === 'number' &&
     (spec.infinite === true || Number.isFinite(value)) &&
@@ -127,6 +136,9 @@ function chosen(word: string, spec: OptionSpec, command: CommandName): string {
 }
 
 function checkedString(word: string, spec: OptionSpec): string {
+  if (spec.place === true && word.trim() === '') throw new BadValue('the name is empty');
+  if (spec.place === true && word === '-' && spec.stdout !== true)
+    throw new BadValue('- is no file: this one cannot go to stdout; give a file name (./- for a file of that name)');
   if (/[\0\r\n]/.test(word)) throw new BadValue('must not hold line breaks or NUL');
   if (spec.secret === true && /[^\x20-\x7e]/.test(word))
     throw new BadValue('holds characters that cannot stand in a header');

@@ -68,6 +68,8 @@ function splitCommand(argv: readonly string[]): { form: Form; rest: readonly str
   throw usageError(`unknown command ${JSON.stringify(first.slice(0, 60))}`, hint);
 }
 
+const OPTION_NAME = /--[a-z][a-z-]*/g;
+
 async function readOptions(
   tokens: Tokens,
   env: Environment,
@@ -84,9 +86,12 @@ async function readOptions(
   const facts = { form, given: result.given, warnings: [...warnings, ...result.warnings] };
   const files = command === 'report' ? { files: tokens.positionals } : {};
   const options: Readonly<Record<string, unknown>> = { ...result.values, ...facts, ...files };
-  // Rules between options would only repeat what is wrong with a single one.
-  if (problems.length === 0)
-    problems.push(...validate(options['dryRun'] === true ? 'samples' : command, options as unknown as Checked));
+  // What follows from an option that is wrong by itself would be said twice.
+  if (!problems.some((line) => /unknown option|did you mean/.test(line))) {
+    const between = validate(options['dryRun'] === true ? 'samples' : command, options as unknown as Checked);
+    const wrong = new Set(problems.flatMap((line) => line.match(OPTION_NAME) ?? []));
+    problems.push(...between.filter((line) => !(line.match(OPTION_NAME) ?? []).some((name) => wrong.has(name))));
+  }
   if (problems.length > 0) throw mistakes(problems, result, env, command, form);
   return Object.freeze(options);
 }
@@ -105,7 +110,13 @@ async function withConfig(tokens: Tokens, command: CommandName, form: Form, prob
 function positionalProblems(words: readonly string[], command: CommandName): string[] {
   if (command === 'report')
     return words.length > 0 ? [] : ['report: which files? Give files written by --save-records'];
-  return words.map((word) => `${JSON.stringify(word.slice(0, 60))}: not expected here; options begin with --`);
+  return words.map((word) => {
+    // An option and its value in one pair of quotes: the value may be a key.
+    const quoted = /^(--?[\w.-]+)\s/.exec(word)?.[1];
+    return quoted === undefined
+      ? `${JSON.stringify(word.slice(0, 60))}: not expected here; options begin with --`
+      : `${quoted} and its value stand in one word: write ${quoted} VALUE without quotes around both`;
+  });
 }
 
 function mistakes(

@@ -160,12 +160,14 @@ function urlProblems(base: string, given: boolean): string[] {
   return [];
 }
 
-function deriveRequests({ values, given }: Values, env: Environment, form: Form): void {
+function deriveRequests({ values, given, warnings }: Values, env: Environment, form: Form): void {
   const name = values['datasetName'];
   // vLLM's rule: generated prompts have no natural end, and a trace says how long each answer was.
   if (name === 'random' || name === 'timed_trace') values['ignoreEos'] = true;
   if (name === 'timed_trace') values['selfTimed'] ??= true;
-  if (env['TABBY_FORCE_LEN']?.trim() === '0' && !given.has('forceLength')) values['forceLength'] = false;
+  const forceLen = env['TABBY_FORCE_LEN']?.trim() ?? '';
+  if (!['', '0', '1'].includes(forceLen)) warnings.push(`TABBY_FORCE_LEN is neither 0 nor 1: it is not looked at`);
+  if (forceLen === '0' && !given.has('forceLength')) values['forceLength'] = false;
   values['stream'] = !(form !== 'bench' && values['noStream'] === true);
   values['requestIdPrefix'] ??= `bench-${randomBytes(4).toString('hex')}-`;
   if (values['saveDetailed'] === true) values['keepText'] = true;

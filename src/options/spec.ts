@@ -102,6 +102,8 @@ export interface OptionSpec {
   readonly refused?: string;
   /** Says only where results go or what the terminal shows: no part of what was measured, so not in records and results. */
   readonly place?: true;
+  /** A place that may be stdout, written as `-`. */
+  readonly stdout?: true;
   /** The value is never printed or saved. */
   readonly secret?: true;
   /** Environment variables that give the value, in order of precedence. */

@@ -136,6 +136,7 @@ export const RESULT_OPTIONS = {
   },
   json: {
     place: true,
+    stdout: true,
     type: 'string',
     group: 'files',
     commands: ['run', 'report', 'overhead'],

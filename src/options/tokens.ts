@@ -34,7 +34,8 @@ export interface Tokens {
 }
 
 const NEGATIVE_NUMBER = /^-(\d+|\d*\.\d+|(\d+\.?\d*|\.\d+)e[+-]?\d+|inf)$/i;
-const LISTS: ReadonlySet<string> = new Set(['words', 'pairs', 'slo']);
+/** Types of options that take any number of words. */
+export const LISTS: ReadonlySet<string> = new Set(['words', 'pairs', 'slo']);
 
 /** Does this word begin an option, so that it cannot be a value unless written `--flag=value`? */
 function looksLikeOption(word: string): boolean {

@@ -16,6 +16,7 @@ export interface Checked {
   readonly rampUpEndRps?: number | null;
   readonly selfTimed?: boolean | null;
   readonly header?: Readonly<Record<string, string>> | null;
+  readonly requestIdPrefix?: string;
   readonly plotTimeline?: boolean;
   readonly plotDatasetStats?: boolean;
   readonly saveResult?: boolean;
@@ -116,13 +117,32 @@ function serverRules(o: Checked): string[] {
   return problems;
 }
 
+/** Headers that belong to the connection (RFC 9110 §7.6.1) or are worked out for each request, and why they are not the user's. */
+const OWN_HEADERS: Readonly<Record<string, string>> = {
+  connection: 'connections are kept open and used again',
+  'keep-alive': 'connections are kept open and used again',
+  'proxy-connection': 'connections are kept open and used again',
+  'content-length': 'it is the length of each request',
+  'transfer-encoding': 'each request is sent whole',
+  trailer: 'each request is sent whole',
+  te: 'nothing but plain chunks is understood',
+  upgrade: 'only HTTP/1.1 is spoken',
+  expect: 'requests are sent at once',
+};
+
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** Header names and values as RFC 9110 §5 allows them. Values are not shown. */
 function headerRules(o: Checked): string[] {
   const problems: string[] = [];
+  if (/[^\x21-\x7e]/.test(o.requestIdPrefix ?? '')) {
+    problems.push('--request-id-prefix: letters, digits and signs of ASCII only: it is sent in a header');
+  }
   for (const [name, value] of Object.entries(o.header ?? {})) {
-    if (!TOKEN.test(name)) problems.push(`--header: ${JSON.stringify(name)} cannot be the name of a header`);
+    const own = OWN_HEADERS[name.toLowerCase()];
+    if (!TOKEN.test(name))
+      problems.push(`--header: ${JSON.stringify(name.slice(0, 60))} cannot be the name of a header`);
+    else if (own !== undefined) problems.push(`--header ${name}: cannot be set: ${own}`);
     else if (/[\r\n\0]/.test(value)) problems.push(`--header ${name}: the value holds a line break`);
     else if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
       problems.push(`--header ${name}: the value holds a character that cannot be sent`);

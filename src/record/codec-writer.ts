@@ -2,7 +2,7 @@
  * Writes a record file while the run goes on: frames are handed to the system as they come, one write at a time and in order, so a
  * crash costs what was not yet shipped by the workers. Trouble with the file never ends a run; it is kept as one message.
  */
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { codeOf, messageOf, usageError } from '../errors.ts';
 import { decodeRequests, encodeFrame, jsonLine } from './codec.ts';
 import type { RecordEnd, RecordHeader } from './record.ts';
@@ -25,9 +25,13 @@ export class RecordFileWriter {
   #writing: Promise<void> | null = null;
   #failure: string | null = null;
   #isToBeEmptied = false;
+  #replaced = 0;
   #bytes = 0;
+  /** There was no file before, and nothing was written yet. */
+  #isNew: boolean;
 
-  private constructor(path: string, file: FileHandle) {
+  private constructor(path: string, file: FileHandle, isNew: boolean) {
+    this.#isNew = isNew;
     this.#path = path;
     this.#file = file;
     this.#lines = path.endsWith('.jsonl');
@@ -40,7 +44,10 @@ export class RecordFileWriter {
    */
   static async open(path: string): Promise<RecordFileWriter> {
     try {
-      return new RecordFileWriter(path, await open(path, 'a'));
+      const found = await stat(path).catch(() => null);
+      const writer = new RecordFileWriter(path, await open(path, 'a'), found === null);
+      writer.#replaced = found?.isFile() === true ? found.size : 0;
+      return writer;
     } catch (error) {
       const code = codeOf(error);
       throw usageError(`--save-records ${path} cannot be written: ${messageOf(error)}`, HINTS[code] ?? '', error);
@@ -50,6 +57,7 @@ export class RecordFileWriter {
   /** First frame; the file is emptied for it. */
   header(header: RecordHeader): void {
     this.#isToBeEmptied = true;
+    this.#isNew = false;
     this.#push(this.#lines ? Buffer.from(jsonLine(header)) : Uint8Array.from(encodeFrame(header)));
   }
 
@@ -63,6 +71,17 @@ export class RecordFileWriter {
   async end(end: RecordEnd): Promise<void> {
     this.#push(this.#lines ? Buffer.from(jsonLine(end)) : Uint8Array.from(encodeFrame(end)));
     await this.close();
+  }
+
+  /** Bytes of an earlier file that this one takes the place of. */
+  get replacedBytes(): number {
+    return this.#replaced;
+  }
+
+  /** Closes the file; one that was made only to be tried is removed. For runs that never began. */
+  async abandon(): Promise<void> {
+    await this.close();
+    if (this.#isNew) await rm(this.#path, { force: true }).catch(() => undefined);
   }
 
   /** Closes the file without an end frame, after what was handed over is written. Safe to call twice. Never throws. */

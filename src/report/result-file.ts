@@ -13,6 +13,9 @@ export interface ResultPlace {
   readonly resultFilename: string | null;
 }
 
+/** Stands for the name of a result that is not known before the run: what is tried is its folder. */
+export const PROBE_NAME = '.tabby-load-probe';
+
 /** Longest name of a file on common file systems, in bytes. */
 const MAX_NAME = 255;
 
@@ -68,6 +71,7 @@ function shortened(text: string, bytes: number): string {
  * @throws a usage error
  */
 export async function checkWritable(path: string, option: string): Promise<void> {
+  const shown = basename(path) === PROBE_NAME ? dirname(path) : path;
   try {
     await makeFolder(dirname(path));
     const found = await stat(path).catch(() => null);
@@ -78,7 +82,7 @@ export async function checkWritable(path: string, option: string): Promise<void>
   } catch (error) {
     if (codeOf(error) === '') throw error;
     throw usageError(
-      `${option}: ${path} cannot be written: ${messageOf(error)}`,
+      `${option}: ${shown} cannot be written: ${messageOf(error).replaceAll(path, shown)}`,
       'Choose a place that can be written.',
       error,
     );

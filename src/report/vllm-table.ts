@@ -15,7 +15,7 @@ export function failureLines({ settings, summary }: ResultParts): string[] {
   if (summary.failed === 0 || settings.pooling) return [];
   return [
     'Failed requests during benchmark run detected (capping to 10):',
-    ...summary.firstErrors.flatMap((error, k) => `Error ${k}: ${error}`.split('\n').map(printable)),
+    ...summary.firstErrors.flatMap((error, k) => errorLines(`Error ${k}: ${error}`)),
   ];
 }
 
@@ -139,4 +139,9 @@ function whole(label: string, value: number): string {
 
 function fixed(label: string, value: number): string {
   return `${label.padEnd(40)} ${pythonFixed(value, 2).padEnd(10)}`;
+}
+
+/** A server's words may have several lines, as in vLLM's output. The further ones are set in, so that none can pass for a line of ours. */
+function errorLines(text: string): string[] {
+  return text.split('\n').map((line, k) => `${k === 0 ? '' : '    '}${printable(line)}`);
 }

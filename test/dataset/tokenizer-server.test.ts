@@ -1,7 +1,11 @@
 import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { PROBE_TEXT } from '../../src/dataset/count-cache.ts';
 import { type JsonPoster, openServerTokenizer, type ServerTokenizerSpec } from '../../src/dataset/tokenizer-server.ts';
 
 const spec: ServerTokenizerSpec = { origin: 'http://127.0.0.1:1', basePath: '', headers: {}, model: 'Stub-8B' };
@@ -39,7 +43,8 @@ describe('the tokenizer of the server', () => {
     const texts = Array.from({ length: 50 }, (_, i) => 'x'.repeat((i * 7) % 13));
     expect(await tokenizer.countAll(texts)).toEqual(texts.map((text) => text.length));
     expect(new Set(seen.paths)).toEqual(new Set(['/tabby/v1/token/encode']));
-    expect(seen.bodies.map((body) => (body as { text: string }).text).sort()).toEqual(texts.toSorted());
+    const asked = seen.bodies.map((body) => (body as { text: string }).text);
+    expect(asked.toSorted()).toEqual([...texts, PROBE_TEXT].toSorted());
     expect(
       seen.bodies.every((body) => JSON.stringify(Object.keys(body as object)) === '["text","add_bos_token"]'),
     ).toBe(true);
@@ -92,6 +97,45 @@ describe('the tokenizer of the server', () => {
     });
   });
 
+  describe('keeps counts between runs', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tabby-load-counts-'));
+    const env = { XDG_CACHE_HOME: folder };
+    afterAll(() => rmSync(folder, { recursive: true, force: true }));
+    /** A tokenizer of one token per `width` characters, which shows in the ids of any text. */
+    const tokenizerOf = (width: number) =>
+      scripted(({ text }) => {
+        const tokens = (text.match(new RegExp(`.{1,${width}}`, 'gsu')) ?? []).map((part) => part.length);
+        return { status: 200, text: JSON.stringify({ tokens, length: tokens.length }) };
+      });
+    const texts = Array.from({ length: 40 }, (_, i) => 'é'.repeat(i));
+    const expected = (width: number) => texts.map((text) => Math.ceil(text.length / width));
+    const countWith = async (width: number, all = texts) => {
+      const { poster, seen } = tokenizerOf(width);
+      const counts = await openServerTokenizer(spec, poster, env).countAll(all);
+      return { counts, asked: seen.bodies.length };
+    };
+
+    it('and asks only for what is new, of this tokenizer', async () => {
+      expect(await countWith(2)).toEqual({ counts: expected(2), asked: 41 });
+      expect(await countWith(2)).toEqual({ counts: expected(2), asked: 1 });
+      expect(await countWith(2, [...texts, 'new'])).toEqual({ counts: [...expected(2), 2], asked: 2 });
+      expect(await countWith(3)).toEqual({ counts: expected(3), asked: 41 });
+    });
+
+    it('and does without a file that is cut off or cannot be written', async () => {
+      const kept = join(folder, 'tabby-load', 'token-counts');
+      for (const name of readdirSync(kept)) writeFileSync(join(kept, name), 'x'.repeat(17));
+      expect(await countWith(2)).toEqual({ counts: expected(2), asked: 41 });
+      rmSync(kept, { recursive: true });
+      writeFileSync(kept, '');
+      expect(await countWith(2)).toEqual({ counts: expected(2), asked: 41 });
+    });
+
+    it('and asks nobody which tokenizer it is for a few texts', async () => {
+      expect((await countWith(2, ['a', 'b'])).asked).toBe(2);
+    });
+  });
+
   it('stops asking after the first failure', async () => {
     const { poster, seen } = scripted((_, n) => (n === 3 ? { status: 503, text: 'no' } : ok(1)));
     const texts = Array.from({ length: 200 }, () => 'a');
@@ -127,7 +171,7 @@ describe('the tokenizer of the server', () => {
       const tokenizer = openServerTokenizer({ ...spec, origin, headers: { authorization: 'Bearer K' } });
       const texts = ['', 'a', 'é\u0000🚀\u2028"', ...Array.from({ length: 57 }, (_, i) => 'x'.repeat(i))];
       expect(await tokenizer.countAll(texts)).toEqual(texts.map((text) => [...text].length));
-      expect(asked.map(({ text }) => text).sort()).toEqual(texts.toSorted());
+      expect(asked.map(({ text }) => text).sort()).toEqual([...texts, PROBE_TEXT].toSorted());
       expect(asked.every(({ request }) => request.headers.authorization === 'Bearer K')).toBe(true);
       expect(asked.every(({ request }) => request.method === 'POST' && request.url === '/v1/token/encode')).toBe(true);
       expect(asked[0]?.request.headers['content-type']).toBe('application/json');

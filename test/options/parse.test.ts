@@ -395,3 +395,89 @@ label: null
     expect((await problems([...RANDOM, '--config', path])).join('\n')).toMatch(message);
   });
 });
+
+describe('values that would only fail later', () => {
+  it.each([
+    ['--duration', '25d'],
+    ['--duration', '2592000'],
+    ['--connect-timeout', '25d'],
+    ['--drain-timeout', '999h'],
+    ['--request-timeout', '4000000000ms'],
+    ['--token-timeout', '25d'],
+  ])('a time longer than timers can wait: %s %s', async (option, value) => {
+    const [line] = await problems([...RANDOM, option, value]);
+    expect(line).toMatch(new RegExp(`^${option}: .*longer than 24d`));
+    // The longest one that is taken fits into the 31 bits that a timer has.
+    expect(24 * 24 * 3600 * 1000).toBeLessThan(2 ** 31);
+    await run([...RANDOM, option, '24d']);
+  });
+
+  it.each([
+    'Connection',
+    'keep-alive',
+    'Transfer-Encoding',
+    'CONTENT-LENGTH',
+    'Upgrade',
+    'Expect',
+    'TE',
+    'Trailer',
+    'Proxy-Connection',
+  ])('a header that belongs to the connection: %s', async (name) => {
+    expect(await problems([...RANDOM, '--header', `${name}=x`])).toEqual([
+      expect.stringMatching(new RegExp(`^--header ${name}: cannot be set: `)),
+    ]);
+  });
+
+  it('a request id that cannot stand in a header', async () => {
+    for (const prefix of ['é-', 'a b', '中', 'a\tb']) {
+      expect(await problems([...RANDOM, '--request-id-prefix', prefix])).toEqual([
+        expect.stringMatching(/^--request-id-prefix: /),
+      ]);
+    }
+  });
+
+  it.each(['--json', '--result-filename', '--result-dir', '--save-records', '--samples-out', '--save-hdr'])(
+    'an output without a name: %s',
+    async (option) => {
+      expect(await problems([...RANDOM, `${option}=`])).toEqual([`${option}: the name is empty`]);
+    },
+  );
+
+  it('- as a file, but for the JSON', async () => {
+    for (const option of ['--save-records', '--samples-out', '--save-hdr', '--result-filename']) {
+      expect(await problems([...RANDOM, option, '-'])).toEqual([expect.stringMatching(`^${option}: - is no file`)]);
+    }
+    expect(await run([...RANDOM, '--json', '-'])).toMatchObject({ json: '-' });
+    expect(await run([...RANDOM, '--save-records', './-'])).toMatchObject({ saveRecords: './-' });
+  });
+
+  it('an option and its key in one word, without the key', async () => {
+    const lines = await problems([...RANDOM, '--api-key sk-very-secret', '-k sk-very-secret']);
+    expect(lines).toHaveLength(2);
+    expect(lines.join()).not.toContain('secret');
+    expect(lines[0]).toMatch(/^--api-key and its value stand in one word/);
+  });
+
+  it('a list for a single value in a config file', async () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'tabby-load-config-')), 'c.yaml');
+    writeFileSync(path, 'concurrency: [1, 2]\npercentile-metrics: [ttft, itl]\n');
+    expect(await problems([...RANDOM, '--config', path])).toEqual([
+      `${path}: "concurrency" takes one value, not a list`,
+    ]);
+  });
+
+  it('a switch in the environment that is neither on nor off', async () => {
+    const { warnings } = await run(RANDOM, { TABBY_FORCE_LEN: 'maybe' });
+    expect(warnings.join()).toMatch(/TABBY_FORCE_LEN/);
+    for (const value of ['', '0', ' 1 ']) expect((await run(RANDOM, { TABBY_FORCE_LEN: value })).warnings).toEqual([]);
+  });
+
+  it('rules between options stand beside mistakes in others', async () => {
+    expect(await problems(['--dataset', 'random', '--dataset-path', 'x', '--concurrency', '0'])).toEqual([
+      expect.stringMatching(/^--concurrency: /),
+      expect.stringMatching(/^--dataset-path: random makes/),
+    ]);
+    // What follows from the mistake itself is not said twice.
+    expect(await problems([...RANDOM, '--num-prompts', 'x'])).toHaveLength(1);
+  });
+});
