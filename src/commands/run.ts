@@ -40,9 +40,9 @@ export async function runCommand(options: RunOptions): Promise<ExitCode> {
   // A name on the hub is no file; whatever else is missing is said before anyone waits for a server.
   if (path !== null && options.datasetName !== 'hf' && !existsSync(path)) await openInput(path);
   const outputs = await openOutputs(options);
-  const signals = new SetupSignals(outputs);
+  const signals = new SetupSignals();
   try {
-    return await runOn(options, outputs, signals);
+    return await Promise.race([runOn(options, outputs, signals), signals.interrupted]);
   } finally {
     signals.close();
     await outputs.abandon();

@@ -1,22 +1,22 @@
 /**
- * Ctrl-C before the load has begun: nothing was measured, so there is nothing to report; one line says so, files that were only opened are
- * put back as they were, and the exit code is that of an interrupt. Once the load runs, `run-ending.ts` takes over.
+ * Ctrl-C before the load has begun: nothing was measured, so there is nothing to report; one line says so, and the exit code is that of an
+ * interrupt. Once the load runs, `run-ending.ts` takes over.
  */
-import { EXIT } from '../errors.ts';
-import { printErrSync } from '../report/terminal.ts';
-import type { Outputs } from './run-outputs.ts';
-
-/** Waits for files to be closed for so long. */
-const LEAVE_MS = 500;
+import { AppError, EXIT } from '../errors.ts';
 
 /** Watches for signals until `close` is called. */
 export class SetupSignals {
-  private readonly outputs: Outputs;
-  private readonly onInt = (): void => this.leave('SIGINT', EXIT.sigint);
-  private readonly onTerm = (): void => this.leave('SIGTERM', EXIT.sigterm);
+  /** Rejects at the first signal; never resolves. */
+  readonly interrupted: Promise<never>;
 
-  constructor(outputs: Outputs) {
-    this.outputs = outputs;
+  private reject: (error: Error) => void = () => undefined;
+  private readonly onInt = (): void => this.reject(interruptedBy('SIGINT'));
+  private readonly onTerm = (): void => this.reject(interruptedBy('SIGTERM'));
+
+  constructor() {
+    this.interrupted = new Promise((_, reject) => {
+      this.reject = reject;
+    });
     process.on('SIGINT', this.onInt);
     process.on('SIGTERM', this.onTerm);
   }
@@ -25,12 +25,9 @@ export class SetupSignals {
     process.off('SIGINT', this.onInt);
     process.off('SIGTERM', this.onTerm);
   }
+}
 
-  private leave(name: string, code: number): void {
-    this.close();
-    printErrSync(`tabby-load: ${name} before the load began: nothing was measured`);
-    const leave = (): never => process.exit(code);
-    setTimeout(leave, LEAVE_MS);
-    this.outputs.abandon().then(leave, leave);
-  }
+function interruptedBy(name: 'SIGINT' | 'SIGTERM'): AppError {
+  const code = name === 'SIGINT' ? EXIT.sigint : EXIT.sigterm;
+  return new AppError(code, `${name} before the load began: nothing was measured`);
 }
