@@ -18,8 +18,8 @@ describe('TokenTable', () => {
     const table = new TokenTable(0);
     const drawn = numbers(256);
     const ids = new Map<string, number>();
-    while (ids.size < 20_000) {
-      const bytes = Buffer.from(Array.from({ length: 1 + (ids.size % 7) }, () => drawn.next().value));
+    for (let drawnTokens = 0; ids.size < 20_000; drawnTokens++) {
+      const bytes = Buffer.from(Array.from({ length: 1 + (drawnTokens % 7) }, () => drawn.next().value));
       const key = bytes.toString('latin1');
       // In order to 9,999, then from 1,000,000 down.
       const id = ids.size < 10_000 ? ids.size : 1_010_000 - ids.size;
