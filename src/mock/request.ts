@@ -6,7 +6,7 @@ import { type Marks, readMarks } from './marks.ts';
 import type { MockOptions } from './options.ts';
 import { dumpsSpaced, type PyJson } from './pyjson.ts';
 import { countMessages, countTokens, type TemplateMessage } from './tokenizer.ts';
-import { type Body, firstOf, MAX_TOKENS_NAMES, MIN_TOKENS_NAMES, validate } from './validate.ts';
+import { type Body, firstOf, MAX_JOBS, MAX_TOKENS_NAMES, MIN_TOKENS_NAMES, validate } from './validate.ts';
 
 /** What one request asks to be generated. */
 export interface Generation {
@@ -69,6 +69,19 @@ function messageIssues(messages: readonly unknown[]): ValidationIssue[] {
   return issues;
 }
 
+/** Python's JSON has NaN and the infinities; as numbers they are all refused in the same words. */
+function parseLax(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    const lax = text.replace(/"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/gs, (part) =>
+      part.startsWith('"') ? part : '1e999',
+    );
+    if (lax === text) throw error;
+    return JSON.parse(lax) as unknown;
+  }
+}
+
 /** Parses the body, or says how it is refused. */
 export function parseBody(body: Buffer, contentType: string | undefined): { body: Body } | { answer: Answer } {
   const text = body.toString('utf8');
@@ -81,7 +94,7 @@ export function parseBody(body: Buffer, contentType: string | undefined): { body
   }
   let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
+    parsed = parseLax(text);
   } catch {
     return { answer: validationAnswer([jsonIssue(text)]) };
   }
@@ -154,6 +167,10 @@ export function readGeneration(
   const thinkingAsked = body['enable_thinking'] !== false;
   const thinking = kind === 'chat' && thinkingAsked && options.reasoningShare > 0 && options.reasoningParsed;
   const { texts, tokens } = prompts(kind, body, thinking);
+  // What comes of no prompt at all is not known of TabbyAPI; that many jobs would be the end of any server.
+  if (texts.length === 0 && kind === 'completion') return { answer: internalErrorAnswer() };
+  if (texts.length * (number(body['n']) ?? 1) > MAX_JOBS && kind === 'completion')
+    return { answer: internalErrorAnswer() };
   const marks = marksOf(texts);
   const streamOptions = body['stream_options'] as Body | null | undefined;
   const stream = body['stream'];

@@ -1,6 +1,6 @@
 /** Which path does what. */
 import { checkAdminKey, checkApiKey, type Permission } from './auth.ts';
-import { type Answer, detailAnswer, jsonAnswer } from './bodies.ts';
+import { type Answer, detailAnswer, internalErrorAnswer, jsonAnswer } from './bodies.ts';
 import { complete } from './complete.ts';
 import type { Exchange } from './connection.ts';
 import type { MockContext } from './context.ts';
@@ -136,5 +136,10 @@ function run(context: MockContext, exchange: Exchange, found: Route): Answer | u
     if (typeof checked !== 'string') return checked;
     permission = checked;
   }
-  return found.run(context, exchange, permission);
+  try {
+    return found.run(context, exchange, permission);
+  } catch {
+    // As the web framework of the real server does: a handler that trips costs its own request alone.
+    return internalErrorAnswer();
+  }
 }

@@ -19,6 +19,11 @@ function laxNumber(value: unknown): number | undefined {
   return undefined;
 }
 
+/** NaN and the infinities, which Python's JSON reads. */
+function notFinite(field: string): ValidationIssue {
+  return issue('finite_number', field, 'Input should be a finite number', null);
+}
+
 interface Range {
   readonly ge?: number;
   readonly le?: number;
@@ -44,6 +49,7 @@ function int(range: Range = {}): Check {
         ? issue('int_parsing', field, 'Input should be a valid integer, unable to parse string as an integer', value)
         : issue('int_type', field, 'Input should be a valid integer', value);
     }
+    if (!Number.isFinite(number)) return notFinite(field);
     if (!Number.isInteger(number)) {
       const msg = 'Input should be a valid integer, got a number with a fractional part';
       return issue('int_from_float', field, msg, value);
@@ -56,6 +62,7 @@ function float(range: Range = {}): Check {
   return (value, field) => {
     if (value === null) return undefined;
     const number = laxNumber(value);
+    if (number !== undefined && !Number.isFinite(number)) return notFinite(field);
     if (number !== undefined) return inRange(number, field, value, range);
     return typeof value === 'string'
       ? issue('float_parsing', field, 'Input should be a valid number, unable to parse string as a number', value)
@@ -93,14 +100,22 @@ const messages: Check = (value, field) => {
   return undefined;
 };
 
+/** A text or a list of texts; pydantic tells what is wrong with each of the two, the latter is told here where there is a list. */
 const prompt: Check = (value, field) => {
   if (typeof value === 'string') return undefined;
-  if (Array.isArray(value)) return undefined;
-  return issue('string_type', field, 'Input should be a valid string', value);
+  const msg = 'Input should be a valid string';
+  if (!Array.isArray(value)) return issue('string_type', field, msg, value);
+  const at = value.findIndex((item) => typeof item !== 'string');
+  if (at < 0) return undefined;
+  return { type: 'string_type', loc: ['body', field, 'list[str]', at], msg, input: value[at] as PyJson };
 };
 
+/** Choices of all prompts of one request together, at most. */
+export const MAX_JOBS = 1024;
+
 const COMMON: Readonly<Record<string, Check>> = {
-  n: int({ ge: 1 }),
+  // The upper bound is this server's own: each choice is a job.
+  n: int({ ge: 1, le: MAX_JOBS }),
   stream: bool,
   stream_options: streamOptions,
   model: text,
