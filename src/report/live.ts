@@ -2,7 +2,8 @@
  * Progress on stderr while a run goes on: one line that renews itself on a terminal, else a plain line every few seconds. It only
  * reads numbers that are there anyway, a few times a second.
  */
-import { isInteractive } from './terminal.ts';
+import { TimeLeft } from './live-left.ts';
+import { isInteractive, printErr } from './terminal.ts';
 
 /** What is known of a run under way. */
 export interface LiveState {
@@ -12,9 +13,13 @@ export interface LiveState {
   readonly inFlight: number;
   readonly tokenFrames: number;
   readonly elapsedMs: number;
-  /** Median time to first token and median gap so far; null before there are any. */
+  /** Time to first token and gap: medians of what has ended, before that means of what is under way; null before there are any. */
   readonly ttftMs: number | null;
   readonly itlMs: number | null;
+  /** `--duration`; null or absent without. */
+  readonly durationMs?: number | null;
+  /** When the last request is due, ms after the start; 0 in a closed loop. */
+  readonly lastPlannedMs?: number;
 }
 
 /** How to show it: `--ui`. */
@@ -31,11 +36,18 @@ export class LiveView {
   private readonly isLive: boolean;
   private readonly timer: NodeJS.Timeout | null;
   private readonly marks: { readonly atMs: number; readonly tokenFrames: number }[] = [{ atMs: 0, tokenFrames: 0 }];
+  private readonly left = new TimeLeft();
   private isLineOpen = false;
 
   constructor(mode: LiveMode, read: () => LiveState) {
     this.read = read;
-    this.isLive = mode === 'live' || (mode === 'auto' && isInteractive('stderr'));
+    // Cursor movement in a file or a pipe helps nobody, whatever was asked for.
+    this.isLive = (mode === 'live' || mode === 'auto') && isInteractive('stderr');
+    if (mode === 'live' && !this.isLive) {
+      printErr(
+        'tabby-load: note: --ui live needs a terminal on stderr, without NO_COLOR and TERM=dumb: plain lines instead',
+      );
+    }
     if (mode === 'none') {
       this.timer = null;
       return;
@@ -53,10 +65,10 @@ export class LiveView {
 
   private show(): void {
     const state = this.read();
-    const line = progressLine(state, this.rate(state));
+    const line = progressLine(state, this.rate(state), this.left.next(state));
     if (this.isLive) {
       const width = process.stderr.columns || 80;
-      process.stderr.write(`\r\u001b[K${line.slice(0, width - 1)}`);
+      process.stderr.write(`\r\u001b[K${fitted(line, width - 1)}`);
       this.isLineOpen = true;
     } else process.stderr.write(`tabby-load: ${line}\n`);
   }
@@ -71,20 +83,28 @@ export class LiveView {
   }
 }
 
-/** The line itself, without colour. @param rate token frames per second */
-export function progressLine(state: LiveState, rate: number): string {
-  const { planned, completed, failed, inFlight, elapsedMs } = state;
-  const done = completed + failed;
-  const parts = [
-    `${done}/${planned} done`,
+const SEPARATOR = ' · ';
+
+/** The line itself: fields in order of their weight, without colour. @param rate token frames per second @param leftMs see TimeLeft */
+export function progressLine(state: LiveState, rate: number, leftMs: number | null): string {
+  const { planned, completed, failed, inFlight } = state;
+  const fields = [
+    `${completed + failed}/${planned} done`,
     ...(failed > 0 ? [`${failed} failed`] : []),
     `${inFlight} in flight`,
     `${Math.round(rate)} tok/s`,
     ...(state.ttftMs === null ? [] : [`TTFT ${state.ttftMs.toFixed(1)} ms`]),
     ...(state.itlMs === null ? [] : [`ITL ${state.itlMs.toFixed(2)} ms`]),
-    ...(done > 0 && done < planned ? [`${seconds((elapsedMs / done) * (planned - done))} left`] : []),
+    ...(leftMs === null ? [] : [`${seconds(leftMs)} left`]),
   ];
-  return parts.join(' · ');
+  return fields.join(SEPARATOR);
+}
+
+/** As many whole fields as fit into `width` columns: half a number would be a wrong one. The first is cut when not even it fits. */
+export function fitted(line: string, width: number): string {
+  if (line.length <= width) return line;
+  const cut = line.lastIndexOf(SEPARATOR, width);
+  return line.slice(0, Math.max(0, cut > 0 ? cut : width));
 }
 
 function seconds(ms: number): string {
