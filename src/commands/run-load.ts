@@ -62,6 +62,7 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
   const header = headerOf(input);
   outputs.records?.header(header);
   const medians = new Medians();
+  const lastPlannedMs = new Float64Array(work.plannedMs).at(-1) ?? 0;
   const failures = new FailureCount(options);
   const canGrow = options.maxConcurrency === null && isPlanned;
   let isOver = false;
@@ -99,7 +100,9 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
   const view = new LiveView(options.disableTqdm || options.quiet ? 'none' : options.ui, () => ({
     planned: work.count,
     ...run.progress,
-    ...medians.values,
+    ...medians.known,
+    durationMs: options.durationMs,
+    lastPlannedMs,
   }));
   try {
     const cpu = new RunCpu();
@@ -248,11 +251,11 @@ class Medians {
     if (gaps > 0) this.set.record('itl', (success.latency - success.ttft) / gaps);
   }
 
-  get values(): { ttftMs: number | null; itlMs: number | null } {
-    return {
-      ttftMs: this.set.stats('ttft')?.percentileMs(50) ?? null,
-      itlMs: this.set.stats('itl')?.percentileMs(50) ?? null,
-    };
+  /** Those that are known: the others are left to what the streams under way show. */
+  get known(): { readonly ttftMs?: number; readonly itlMs?: number } {
+    const ttftMs = this.set.stats('ttft')?.percentileMs(50);
+    const itlMs = this.set.stats('itl')?.percentileMs(50);
+    return { ...(ttftMs === undefined ? {} : { ttftMs }), ...(itlMs === undefined ? {} : { itlMs }) };
   }
 
   close(): void {

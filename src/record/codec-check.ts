@@ -92,7 +92,7 @@ function checkEnd(frame: Raw): RecordEnd {
   return {
     ...frame,
     type: 'end',
-    duration_s: number(frame, 'duration_s', undefined),
+    duration_s: duration(frame, 'duration_s', undefined),
     interrupted: frame['interrupted'] === true,
   };
 }
@@ -118,9 +118,9 @@ function checkRequest(frame: Raw, nextIndex: number): RequestRecord {
     success,
     prompt_len: count(frame, 'prompt_len', 0),
     output_tokens: frame['output_tokens'] == null ? null : count(frame, 'output_tokens', 0),
-    ttft: number(frame, 'ttft', 0),
+    ttft: duration(frame, 'ttft'),
     itl: gaps(frame, 'itl'),
-    latency: number(frame, 'latency', 0),
+    latency: duration(frame, 'latency'),
     start_time: start,
     arrival_time: number(frame, 'arrival_time', start),
     error,
@@ -148,10 +148,10 @@ function copyOptional(frame: Raw, out: Record<string, unknown>): void {
   const partial = frame['partial'];
   if (typeof partial === 'object' && partial !== null) {
     out['partial'] = {
-      ttft: number(partial as Raw, 'ttft', 0),
+      ttft: duration(partial as Raw, 'ttft'),
       itl: gaps(partial as Raw, 'itl'),
-      latency: number(partial as Raw, 'latency', 0),
-      frames: number(partial as Raw, 'frames', 0),
+      latency: duration(partial as Raw, 'latency'),
+      frames: count(partial as Raw, 'frames', 0),
     };
   }
 }
@@ -160,6 +160,12 @@ function number(frame: Raw, key: string, fallback: number | undefined): number {
   const value = frame[key] ?? fallback;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   throw new FrameProblem(value === undefined ? `"${key}" is missing` : `"${key}" is not a finite number`);
+}
+
+function duration(frame: Raw, key: string, fallback: number | undefined = 0): number {
+  const value = number(frame, key, fallback);
+  if (value < 0) throw new FrameProblem(`"${key}" is a negative time: ${value}`);
+  return value;
 }
 
 function count(frame: Raw, key: string, fallback: number): number {
@@ -177,6 +183,7 @@ function gaps(frame: Raw, key: string): Float64Array {
     if (typeof list[k] !== 'number' || !Number.isFinite(list[k])) {
       throw new FrameProblem(`"${key}" holds something that is no finite number, at ${k}`);
     }
+    if ((list[k] as number) < 0) throw new FrameProblem(`"${key}" holds a negative time, at ${k}`);
   }
   return list instanceof Float64Array ? list : Float64Array.from(list as number[]);
 }

@@ -46,7 +46,12 @@ export const PROGRESS = {
   tokenFrames: 0,
   /** Request that the worker has in hand but has given to no slot yet, plus 1; 0 = none. */
   inHand: 1,
-  cells: 4,
+  /** Of the streams under way: how many have a token, their times to it in all (ms), their gaps, and the time of those in all (ms). */
+  firstTokens: 2,
+  ttftMs: 3,
+  gaps: 4,
+  gapsMs: 5,
+  cells: 8,
 } as const;
 
 /** How long to wait for what, in ms; 0 = no limit. */

@@ -110,10 +110,14 @@ export function errorWords(frame: Json, isErrorType: boolean): string | null {
   const error = frame['error'];
   if (typeof error === 'string' && error !== '') return error;
   if (isObject(error)) return typeof error['message'] === 'string' ? error['message'] : JSON.stringify(error);
+  // A number, true, a list: no form that is known, but no frame of an answer either.
+  if (error !== undefined && error !== null && error !== false && error !== '') return JSON.stringify(error);
   if (isErrorType) return JSON.stringify(frame);
   // vLLM's and FastAPI's other forms: {"object": "error", "message": …} and {"detail": …} in place of a frame.
   if (frame['object'] === 'error') return textOf(frame['message']) || JSON.stringify(frame);
-  if (frame['choices'] === undefined && typeof frame['detail'] === 'string') return frame['detail'];
+  const { choices, detail } = frame;
+  if (choices === undefined && typeof detail === 'string') return detail;
+  if (choices === undefined && typeof detail === 'object' && detail !== null) return JSON.stringify(detail);
   return null;
 }
 

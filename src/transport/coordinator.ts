@@ -24,6 +24,9 @@ export interface LoadProgress {
   readonly inFlight: number;
   readonly tokenFrames: number;
   readonly elapsedMs: number;
+  /** Means over the streams under way; null before there are any. */
+  readonly ttftMs: number | null;
+  readonly itlMs: number | null;
 }
 
 /** What a run yields beside its records. */
@@ -125,6 +128,7 @@ export class LoadRun {
       failed: Atomics.load(this.cells, CONTROL.failed),
       inFlight: Atomics.load(this.cells, CONTROL.inFlight),
       tokenFrames: this.crew.tokenFrames,
+      ...this.crew.underWay,
       elapsedMs: Number.isNaN(this.startMs) ? 0 : nowMs() - this.startMs,
     };
   }

@@ -170,7 +170,21 @@ export class Crew {
 
   /** Token frames seen so far by all workers. */
   get tokenFrames(): number {
-    return this.posts.reduce((sum, { progress }) => sum + (progress[PROGRESS.tokenFrames] as number), 0);
+    return this.sum(PROGRESS.tokenFrames);
+  }
+
+  /** Mean time to first token and mean gap of the streams under way, ms; null before there are any. */
+  get underWay(): { readonly ttftMs: number | null; readonly itlMs: number | null } {
+    const first = this.sum(PROGRESS.firstTokens);
+    const gaps = this.sum(PROGRESS.gaps);
+    return {
+      ttftMs: first > 0 ? this.sum(PROGRESS.ttftMs) / first : null,
+      itlMs: gaps > 0 ? this.sum(PROGRESS.gapsMs) / gaps : null,
+    };
+  }
+
+  private sum(cell: number): number {
+    return this.posts.reduce((sum, { progress }) => sum + (progress[cell] as number), 0);
   }
 
   async destroy(): Promise<void> {

@@ -281,12 +281,24 @@ class WorkerRun implements SlotHost {
     if (stop === STOP.drain || stop === STOP.abort) this.stopSending();
     else if (this.isPaused) this.sendSome();
     let frames = this.framesOfEnded;
+    let first = 0;
+    let ttftMs = 0;
+    let gaps = 0;
+    let gapsMs = 0;
     const now = nowMs();
     const absentMs = Atomics.load(this.control, CONTROL.absentMs);
     const absentSinceMs = absentMs === 0 ? Number.NaN : this.startMs + absentMs;
     for (const slot of this.slots) {
       if (!slot.isBusy) continue;
-      frames += slot.stream.tokenFrames;
+      const { tokenFrames, times } = slot.stream;
+      frames += tokenFrames;
+      if (tokenFrames > 0) {
+        const firstMs = times[0] as number;
+        first++;
+        ttftMs += firstMs - slot.startMs;
+        gaps += tokenFrames - 1;
+        gapsMs += (times[tokenFrames - 1] as number) - firstMs;
+      }
       const reason =
         stop === STOP.abort
           ? new GivenUp('aborted', 'given up: the run was ended')
@@ -295,7 +307,12 @@ class WorkerRun implements SlotHost {
             : null;
       if (reason !== null) slot.giveUp(reason);
     }
-    this.progress[PROGRESS.tokenFrames] = frames;
+    const { progress } = this;
+    progress[PROGRESS.tokenFrames] = frames;
+    progress[PROGRESS.firstTokens] = first;
+    progress[PROGRESS.ttftMs] = ttftMs;
+    progress[PROGRESS.gaps] = gaps;
+    progress[PROGRESS.gapsMs] = gapsMs;
     this.ship();
     this.finishIfDone();
   }
