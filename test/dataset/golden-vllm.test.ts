@@ -59,6 +59,11 @@ describe('vectors recorded from vLLM 0.30.0', () => {
     expect(cases.length).toBeGreaterThanOrEqual(37);
   });
 
+  it('are all there are, with those of ShareGPT and Spec-Bench', () => {
+    const others = goldenCases<GoldenCase>('datasets').filter(({ name }) => !NAMES.test(name));
+    expect(others.filter(({ name }) => !/^(sharegpt|spec_bench)\//.test(name))).toEqual([]);
+  });
+
   it.each(cases.filter((c) => c.error === undefined))('$name', async (c) => {
     const request = requestOfArgv(c.argv, c.mode, 'golden/');
     const loaded = await loadSamples(request, tokenizers.get(c.tokenizer)!);

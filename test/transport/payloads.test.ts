@@ -54,7 +54,17 @@ function optionsOf(one: PayloadCase): BodyOptions {
   };
 }
 
+/** Recorded, and waiting for what they belong to: images, pooling backends. */
+const WAITING = ['chat_stock_multimodal_dict', 'chat_shim_multimodal_dict', 'embeddings_plain', 'embeddings_batch', 'embeddings_chat',
+  'embeddings_vlm2vec_even', 'embeddings_vlm2vec_odd', 'infinity', 'rerank']; // biome-ignore format: a list
+
 describe('request bodies as vLLM sends them', () => {
+  it('are compared for all recorded cases but those that wait', () => {
+    const compared = new Set(cases.map(({ name }) => name));
+    const left = goldenCases<PayloadCase>('payloads').filter(({ name }) => !compared.has(name));
+    expect(left.map(({ name }) => name)).toEqual(WAITING);
+  });
+
   it('has vectors of both backends and both modes', () => {
     expect(cases.length).toBeGreaterThanOrEqual(20);
   });
