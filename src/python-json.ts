@@ -82,3 +82,20 @@ function codePointLess(a: string, b: string): boolean {
   }
   return left.length < right.length;
 }
+
+/**
+ * Parses JSON as Python's `json` does: with NaN and the infinities, which some data sets have in fields that nobody reads. NaN comes as null, or
+ * as infinity where it shall still be a number that no check lets pass. Throws what `JSON.parse` throws.
+ */
+export function parsePythonJson(text: string, nan: 'null' | '1e999' = 'null'): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    const words = /"(?:[^"\\]|\\.)*"|-?\bInfinity\b|(?<!-)\bNaN\b/gs;
+    const plain = text.replace(words, (part) =>
+      part.startsWith('"') ? part : part === 'NaN' ? nan : part.startsWith('-') ? '-1e999' : '1e999',
+    );
+    if (plain === text) throw error;
+    return JSON.parse(plain) as unknown;
+  }
+}

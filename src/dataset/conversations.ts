@@ -4,6 +4,7 @@
  */
 import { constants } from 'node:buffer';
 import { usageError } from '../errors.ts';
+import { parsePythonJson } from '../python-json.ts';
 import { eachChunk, type InputFile, lineOf, readRange } from './input-file.ts';
 import { JsonScanner, JsonSyntaxError, type JsonVisitor } from './json-scan.ts';
 
@@ -175,7 +176,7 @@ export async function readEntry(
   }
   const bytes = await readRange(file, start, length);
   try {
-    return JSON.parse(bytes.toString('utf8')) as Record<string, unknown>;
+    return parsePythonJson(bytes.toString('utf8')) as Record<string, unknown>;
   } catch (error) {
     throw usageError(
       `${file.path} changed while it was read (entry ${index.numbers[i]} is not what it was)`,

@@ -3,6 +3,7 @@ import { constants } from 'node:buffer';
 import { type FileHandle, open } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { codeOf, messageOf, usageError } from '../errors.ts';
+import { parsePythonJson } from '../python-json.ts';
 import { eachChunk, openInput } from './input-file.ts';
 import { eachLine } from './lines.ts';
 import { kindOf } from './text.ts';
@@ -69,7 +70,7 @@ async function openJsonLines(path: string): Promise<HfFile> {
 
 function parsedLine(path: string, line: number, text: string): Readonly<Record<string, unknown>> {
   try {
-    return objectOf(`${path}, line ${line}`, JSON.parse(text));
+    return objectOf(`${path}, line ${line}`, parsePythonJson(text));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw usageError(
@@ -100,7 +101,7 @@ async function parsedFile(path: string): Promise<readonly unknown[]> {
     }
     const chunks: Buffer[] = [];
     await eachChunk(file, (chunk) => chunks.push(Buffer.from(chunk)));
-    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as readonly unknown[];
+    return parsePythonJson(Buffer.concat(chunks).toString('utf8')) as readonly unknown[];
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw usageError(`${path} is not valid JSON: ${messageOf(error)}`, 'It may be cut off: get the file again.', error);

@@ -1,6 +1,6 @@
 /**
- * A JSON checker on bytes that come in chunks cut anywhere. It accepts exactly what RFC 8259 allows (what `JSON.parse` accepts),
- * builds nothing, and tells a visitor where values begin and containers end, so that a caller can find the parts it wants in a
+ * A JSON checker on bytes that come in chunks cut anywhere. It accepts exactly what RFC 8259 allows (what `JSON.parse` accepts)
+ * and the words NaN, Infinity and -Infinity of Python's `json`; it builds nothing, and tells a visitor where values begin and containers end, so that a caller can find the parts it wants in a
  * file that is too large to parse. UTF-8 is checked by whoever reads the file.
  */
 
@@ -186,8 +186,8 @@ export class JsonScanner {
     if (byte === 0x2d) return MINUS;
     if (byte === 0x30) return ZERO;
     if (byte > 0x30 && byte <= 0x39) return DIGITS;
-    const literal = byte === 0x74 ? 'true' : byte === 0x66 ? 'false' : byte === 0x6e ? 'null' : '';
-    if (literal === '') return -1;
+    const literal = LITERALS[byte];
+    if (literal === undefined) return -1;
     this.#literal = literal;
     this.#literalAt = 1;
     return LITERAL;
@@ -275,11 +275,27 @@ export class JsonScanner {
       return true;
     }
     const state = this.#state;
+    if (state === MINUS && byte === INFINITY_START) {
+      this.#literal = 'Infinity';
+      this.#literalAt = 1;
+      this.#state = LITERAL;
+      return true;
+    }
     if (state === MINUS || state === POINT || state === E || state === E_SIGN) this.#fail(byte, offset);
     this.#afterValue();
     return false;
   }
 }
+
+const INFINITY_START = 0x49;
+/** Words by their first byte. The last two are no JSON, but Python's `json` reads and writes them. */
+const LITERALS: Readonly<Record<number, string>> = {
+  116: 'true',
+  102: 'false',
+  110: 'null',
+  78: 'NaN',
+  [INFINITY_START]: 'Infinity',
+};
 
 /** The number state behind `byte`; −1 when the byte does not go on with the number. */
 function numberState(state: number, byte: number): number {

@@ -1,5 +1,6 @@
 /** JSON lines, read as a stream: one JSON object on each line, blank lines allowed (Spec-Bench, custom data sets). */
 import { usageError } from '../errors.ts';
+import { parsePythonJson } from '../python-json.ts';
 import type { InputFile } from './input-file.ts';
 import { eachLine } from './lines.ts';
 import { kindOf } from './text.ts';
@@ -27,7 +28,7 @@ export async function eachJsonLine(file: InputFile, take: (row: JsonLine) => voi
 function parseRow(file: InputFile, line: number, text: string): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parsePythonJson(text);
   } catch (error) {
     throw usageError(
       `${file.path}, line ${line}: not a JSON object`,

@@ -1,4 +1,6 @@
 /** From the body of a completion request to what shall be generated. */
+
+import { parsePythonJson } from '../python-json.ts';
 import { type Answer, internalErrorAnswer, type ValidationIssue, validationAnswer } from './bodies.ts';
 import type { StreamKind } from './frames.ts';
 import { jsonIssue } from './jsonerror.ts';
@@ -69,19 +71,6 @@ function messageIssues(messages: readonly unknown[]): ValidationIssue[] {
   return issues;
 }
 
-/** Python's JSON has NaN and the infinities; as numbers they are all refused in the same words. */
-function parseLax(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    const lax = text.replace(/"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/gs, (part) =>
-      part.startsWith('"') ? part : '1e999',
-    );
-    if (lax === text) throw error;
-    return JSON.parse(lax) as unknown;
-  }
-}
-
 /** Parses the body, or says how it is refused. */
 export function parseBody(body: Buffer, contentType: string | undefined): { body: Body } | { answer: Answer } {
   const text = body.toString('utf8');
@@ -94,7 +83,7 @@ export function parseBody(body: Buffer, contentType: string | undefined): { body
   }
   let parsed: unknown;
   try {
-    parsed = parseLax(text);
+    parsed = parsePythonJson(text, '1e999');
   } catch {
     return { answer: validationAnswer([jsonIssue(text)]) };
   }

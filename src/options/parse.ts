@@ -90,6 +90,8 @@ async function readOptions(
   if (!problems.some((line) => /unknown option|did you mean/.test(line))) {
     const between = validate(options['dryRun'] === true ? 'samples' : command, options as unknown as Checked);
     const wrong = new Set(problems.flatMap((line) => line.match(OPTION_NAME) ?? []));
+    // Without its name nothing can be said of the data set.
+    if (wrong.has('--dataset-name') || wrong.has('--dataset-path')) wrong.add('--dataset');
     problems.push(...between.filter((line) => !(line.match(OPTION_NAME) ?? []).some((name) => wrong.has(name))));
   }
   if (problems.length > 0) throw mistakes(problems, result, env, command, form);

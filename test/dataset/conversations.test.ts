@@ -85,7 +85,7 @@ describe('indexConversations', () => {
     ['[{"conversations": null}]', /"conversations" of entry 0 is no list/],
     ['[{}]\n[{}]', /is not valid JSON: "\[" where nothing more should be \(byte 5, line 2, entry 0\)$/],
     ['[{}]{', /is not valid JSON/],
-    ['[{"a": NaN}]', /is not valid JSON: "N" where a value should be \(byte 7, line 1, entry 0\)$/],
+    ['[{"a": Nan}]', /is not valid JSON: "n" where the word NaN should be \(byte 9, line 1, entry 0\)$/],
     ['[{"a": "b\n"}]', /is not valid JSON: control character 0x0a inside a text/],
     ['   \n', /is cut off: it ends before its first value/],
     ['[{"conversations": [{"value": "abc', /is cut off: it ends inside a text \(byte 34, line 1, entry 0\)$/],

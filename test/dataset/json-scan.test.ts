@@ -50,9 +50,12 @@ function scan(
   }
 }
 
+/** As JSON.parse, with Python's three words more: each stands where a number might. */
 function parses(bytes: Buffer): boolean {
+  const words = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/gs;
+  const plain = bytes.toString('utf8').replace(words, (part) => (part.startsWith('"') ? part : ' 0 '));
   try {
-    JSON.parse(bytes.toString('utf8'));
+    JSON.parse(plain);
     return true;
   } catch {
     return false;
@@ -61,11 +64,11 @@ function parses(bytes: Buffer): boolean {
 
 const PIECES = [
   '{', '}', '[', ']', ',', ':', '"', '"a"', '"\\n"', '"\\u12aF"', '"\\u12g"', '"\\x"', '\\', 'true', 'fals', 'null', '0', '-', '-0.5e+3', '01', '1.',
-  '1e', '2E9', ' ', '\n', '\r', '\t', '\f', '\u0000', 'é', '🚀', '"é🚀"', '"\u0001"', '//', "'", 'NaN', '"\u2028"', '\u00a0', '""', '"conversations"',
+  '1e', '2E9', ' ', '\n', '\r', '\t', '\f', '\u0000', 'é', '🚀', '"é🚀"', '"\u0001"', '//', "'", 'NaN', 'Infinity', '-Infinity', 'Infinit', '"\u2028"', '\u00a0', '""', '"conversations"',
 ]; // biome-ignore format: one list
 
 describe('JsonScanner', () => {
-  it('accepts what JSON.parse accepts and nothing else: pieces of JSON in any order', () => {
+  it('accepts what Python accepts and nothing else: pieces of JSON in any order', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...PIECES), { maxLength: 9 }), (pieces) => {
         const bytes = Buffer.from(pieces.join(''));
@@ -75,7 +78,7 @@ describe('JsonScanner', () => {
     );
   });
 
-  it('accepts what JSON.parse accepts and nothing else: whole texts with one byte changed', () => {
+  it('accepts what Python accepts and nothing else: whole texts with one byte changed', () => {
     fc.assert(
       fc.property(fc.json(), fc.nat(), fc.integer({ min: 0, max: 127 }), (json, at, byte) => {
         const bytes = Buffer.from(json);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openInput } from '../../src/dataset/input-file.ts';
 import { eachJsonLine, type JsonLine } from '../../src/dataset/jsonl.ts';
+import { parsePythonJson } from '../../src/python-json.ts';
 import { scratchFile, scratchFolder } from './support.ts';
 
 const folder = scratchFolder();
@@ -50,5 +51,19 @@ describe('eachJsonLine', () => {
     ['{} {}', /line 1: not a JSON object$/],
   ])('refuses %j', async (content, message) => {
     await expect(rowsOf(content)).rejects.toMatchObject({ exitCode: 2, message: expect.stringMatching(message) });
+  });
+});
+
+describe('the words of Python that are no JSON', () => {
+  it.each<[string, unknown]>([
+    ['{"a": NaN}', { a: null }],
+    ['{"a": [Infinity, -Infinity]}', { a: [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY] }],
+    ['{"NaN \\" Infinity": "-Infinity", "b": NaN}', { 'NaN " Infinity': '-Infinity', b: null }],
+  ])('%s', (text, value) => {
+    expect(parsePythonJson(text)).toEqual(value);
+  });
+
+  it.each(['nan', '-NaN', 'NaNs', '"NaN', '{NaN: 1}', '1NaN'])('but not %s', (text) => {
+    expect(() => parsePythonJson(text)).toThrow(SyntaxError);
   });
 });
