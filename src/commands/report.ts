@@ -13,6 +13,7 @@ import { keyOf } from '../options/spec.ts';
 import { OPTIONS, type ReportOptions } from '../options/table.ts';
 import type { RecordHeader } from '../record/record.ts';
 import { finishReport } from '../report/finish.ts';
+import { isAnyMissed } from '../report/limits.ts';
 import { checkWritable } from '../report/result-file.ts';
 import { settingsOf } from '../report/settings.ts';
 import { printErr } from '../report/terminal.ts';
@@ -45,7 +46,8 @@ export async function reportCommand(options: ReportOptions): Promise<ExitCode> {
     await putOut({ report, header, end, places: options, histograms: () => aggregate.histograms() });
     const { completed, failed } = report;
     const { maxErrorRate } = options;
-    return maxErrorRate !== null && failed > maxErrorRate * (completed + failed) ? EXIT.requestsFailed : EXIT.ok;
+    if (maxErrorRate !== null && failed > maxErrorRate * (completed + failed)) return EXIT.requestsFailed;
+    return isAnyMissed(report.limits) ? EXIT.limitMissed : EXIT.ok;
   } finally {
     await tokens?.close();
   }

@@ -2,6 +2,7 @@
 import type { RunAggregate } from '../aggregate/collect.ts';
 import { HistogramSet } from '../aggregate/histogram.ts';
 import { EXIT, type ExitCode, usageError } from '../errors.ts';
+import { parseLimit } from '../limits.ts';
 import { optionsForRecord } from '../options/redact.ts';
 import type { RunOptions } from '../options/table.ts';
 import { wallClock } from '../record/clock.ts';
@@ -15,6 +16,7 @@ import type { LostWorker } from '../transport/crew.ts';
 import { openFilesLimit } from '../transport/open-files.ts';
 import type { ServerFound } from '../transport/server.ts';
 import { healthBlock, RunCpu } from './client-health.ts';
+import { AbortRule } from './run-abort.ts';
 import { RunEnding } from './run-ending.ts';
 import { FailureCount } from './run-limits.ts';
 import { outageBlocks, outagePlan } from './run-outage.ts';
@@ -64,6 +66,7 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
   const medians = new Medians();
   const lastPlannedMs = new Float64Array(work.plannedMs).at(-1) ?? 0;
   const failures = new FailureCount(options);
+  const abort = options.abortOnSlo ? new AbortRule((options.slo ?? []).map(parseLimit), work.count) : null;
   const canGrow = options.maxConcurrency === null && isPlanned;
   let isOver = false;
   let isTroubleTold = false;
@@ -88,6 +91,14 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
       for (const record of records) {
         aggregate.add(record);
         if (record.success) medians.add(record);
+        const hopeless = abort?.add(record) ?? null;
+        if (hopeless !== null) {
+          ending.endEarly(
+            '--abort-on-slo',
+            EXIT.limitMissed,
+            `"${hopeless.text}" cannot be kept any more (--abort-on-slo): no more requests`,
+          );
+        }
         const missed = failures.add(record);
         if (missed !== null) {
           ending.endEarly(missed, EXIT.requestsFailed, `${failures.words} (${missed}): no more are started`);

@@ -3,6 +3,7 @@ import type { RunAggregate } from '../aggregate/collect.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import type { RunOptions } from '../options/table.ts';
 import { finishReport } from '../report/finish.ts';
+import { isAnyMissed } from '../report/limits.ts';
 import { printErr } from '../report/terminal.ts';
 import { putOut } from './put-out.ts';
 import type { Carried } from './run-load.ts';
@@ -28,5 +29,6 @@ export async function endReport(input: ReportInput): Promise<ExitCode> {
   await putOut({ report: finished, header, end, places: options, histograms: () => histograms });
   const trouble = outputs.records?.failure ?? null;
   if (trouble !== null) printErr(`tabby-load: error: ${trouble}`);
-  return carried.code === EXIT.ok && trouble !== null ? EXIT.usage : carried.code;
+  if (carried.code !== EXIT.ok) return carried.code;
+  return trouble !== null ? EXIT.usage : isAnyMissed(finished.limits) ? EXIT.limitMissed : EXIT.ok;
 }

@@ -1,4 +1,5 @@
 /** From the words of one option to its typed value, or to the one line that says what is wrong and how to write it. */
+import { BadLimit, LIMIT_METRICS, parseLimit, UnknownMetric } from '../limits.ts';
 import {
   formatCount,
   formatDuration,
@@ -45,6 +46,8 @@ export function convert(spec: OptionSpec, words: readonly string[], command: Com
       return pairs(words);
     case 'slo':
       return goodputLimits(words);
+    case 'limits':
+      return words.map(limitText);
     case 'range-ratio':
       return rangeRatio(word);
     default:
@@ -187,6 +190,20 @@ function goodputLimits(words: readonly string[]): GoodputLimits {
     limits[name] = value;
   }
   return limits;
+}
+
+/** The limit as it is recorded: in its own words, once they can be read. */
+function limitText(word: string): string {
+  try {
+    return parseLimit(word).text;
+  } catch (error) {
+    if (!(error instanceof BadLimit)) throw error;
+    const near = error instanceof UnknownMetric ? suggest(error.metric, LIMIT_METRICS) : undefined;
+    const hint = near === undefined ? '' : `; did you mean ${near}?`;
+    throw new BadValue(
+      `${shown(word)} ${error.message.startsWith('is ') ? '' : ': '}${error.message}${hint}`.replace(' : ', ': '),
+    );
+  }
 }
 
 function rangeRatio(text: string): RangeRatio {

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { BadValue, convert } from './convert.ts';
 import { type CommandName, type Form, keyOf } from './spec.ts';
 import { defaultOf, OPTIONS, optionsOf } from './table.ts';
-import type { Occurrence } from './tokens.ts';
+import { LISTS, type Occurrence } from './tokens.ts';
 
 /** Typed values by camelCase name; `given` holds the names that were not left to their defaults. */
 export interface Values {
@@ -37,8 +37,8 @@ export function settleRepeats(
   const repeated = new Set<string>();
   for (const { name, label, negated, words } of occurrences) {
     const before = raw.get(name);
-    const isList = ['words', 'pairs', 'slo'].includes(OPTIONS[name]!.type);
-    if (before !== undefined && isList && form !== 'bench')
+    const { type, vllm } = OPTIONS[name]!;
+    if (before !== undefined && LISTS.has(type) && (form !== 'bench' || vllm !== true))
       raw.set(name, { label, negated, words: [...before.words, ...words] });
     else {
       if (before !== undefined) repeated.add(name);

@@ -36,7 +36,7 @@ export type GroupId = keyof typeof GROUPS;
  * How the words after an option become a value:
  * `boolean` flag · `int` and `float` as Python's · `count` 20M · `share` 5% · `duration` 1m30s → ms, `off` → null · `size` 16MB → bytes ·
  * `string` · `choice` · `json` object · `csv` and `csv-numbers` comma lists · `words` list of words · `pairs` list of KEY=VALUE ·
- * `slo` list of METRIC:MS · `range-ratio` a number or JSON {input, output}.
+ * `slo` list of METRIC:MS · `limits` list of "METRIC STAT < VALUE" · `range-ratio` a number or JSON {input, output}.
  */
 export type OptionType =
   | 'boolean'
@@ -54,6 +54,7 @@ export type OptionType =
   | 'words'
   | 'pairs'
   | 'slo'
+  | 'limits'
   | 'range-ratio';
 
 /** One row of the table; its key is the option's name in dash form. */

@@ -5,6 +5,7 @@
 import type { CommandName, Form, OptionSpec, OptionsOf, OptionTable } from './spec.ts';
 import { DATA_OPTIONS } from './table-data.ts';
 import { LENGTH_OPTIONS } from './table-lengths.ts';
+import { LIMIT_OPTIONS } from './table-limits.ts';
 import { LOAD_OPTIONS } from './table-load.ts';
 import { MOCK_OPTIONS } from './table-mock.ts';
 import { OVERHEAD_OPTIONS } from './table-overhead.ts';
@@ -19,6 +20,7 @@ const TABLE = {
   ...LENGTH_OPTIONS,
   ...REQUEST_OPTIONS,
   ...RESULT_OPTIONS,
+  ...LIMIT_OPTIONS,
   ...MOCK_OPTIONS,
   ...OVERHEAD_OPTIONS,
 } as const satisfies OptionTable;

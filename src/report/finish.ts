@@ -3,8 +3,9 @@
  * the header and the end of the records, and nothing else, so reporting a saved file gives what the run gave.
  */
 import type { CountTokens, RunAggregate } from '../aggregate/collect.ts';
+import { judgeLimits, type LimitResult, limitPercentiles } from '../aggregate/limits.ts';
 import { diffusionStats, specDecodeStats } from '../aggregate/server-counters.ts';
-import type { DetailViews } from '../aggregate/summary.ts';
+import type { DetailViews, RunSummary } from '../aggregate/summary.ts';
 import type { RecordEnd, RecordHeader } from '../record/record.ts';
 import { clientVerdict, findings } from './findings.ts';
 import { lengthFindings } from './lengths.ts';
@@ -54,6 +55,9 @@ export interface FinishedReport {
   readonly failed: number;
   /** Values of every request, for plots; null when there were too many to keep them. */
   readonly detail: DetailViews | null;
+  readonly summary: RunSummary;
+  /** What came of `--slo`, limit by limit. */
+  readonly limits: readonly LimitResult[];
 }
 
 /**
@@ -64,7 +68,7 @@ export async function finishReport(input: FinishInput): Promise<FinishedReport> 
   const { aggregate, header, end } = input;
   const settings = settingsOf(header.options);
   const summary = await aggregate.summarize({
-    percentiles: settings.percentiles,
+    percentiles: [...settings.percentiles, ...limitPercentiles(settings.limits)],
     durationS: end.duration_s,
     maxConcurrency: settings.maxConcurrency,
     ...(settings.steadyState === null ? {} : { steadyShare: settings.steadyState.share }),
@@ -88,6 +92,7 @@ export async function finishReport(input: FinishInput): Promise<FinishedReport> 
       header.options['force_length'] === true ||
       (header.options['force_length'] == null && header.server?.['kind'] === 'tabbyapi'),
   });
+  const limits = judgeLimits(settings.limits, summary);
   const verdict = clientVerdict(summary, end);
   const warnings = findings(summary, settings, input, verdict, input.warnings);
   const result = vllmResult(parts);
@@ -95,11 +100,11 @@ export async function finishReport(input: FinishInput): Promise<FinishedReport> 
   result.delete('tabby_load');
   result.set(
     'tabby_load',
-    ownBlock({ summary, settings, header, end, lengths, warnings, verdict, sources: input.sources ?? [] }),
+    ownBlock({ summary, settings, header, end, lengths, limits, warnings, verdict, sources: input.sources ?? [] }),
   );
   return {
     result,
-    consoleLines: [...vllmTable(parts), ...ownLines({ summary, settings, header, lengths, verdict })],
+    consoleLines: [...vllmTable(parts), ...ownLines({ summary, settings, header, lengths, limits, verdict })],
     warningLines: warnings.map((warning) => `tabby-load: warning: ${printable(warningText(warning))}`),
     warnings,
     settings,
@@ -107,6 +112,8 @@ export async function finishReport(input: FinishInput): Promise<FinishedReport> 
     completed: summary.completed,
     failed: summary.failed,
     detail: summary.detail,
+    summary,
+    limits,
   };
 }
 

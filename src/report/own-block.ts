@@ -2,6 +2,7 @@
  * The key `tabby_load` of the result JSON: everything that vLLM does not report. Snake case, times in ms, absent rather than null where a
  * run has nothing to say. A reader goes by `schema`; the number grows when a reader of the old form would go wrong.
  */
+import type { LimitResult } from '../aggregate/limits.ts';
 import type { ClientVerdict } from '../aggregate/quality.ts';
 import type { PercentileSource, RunSummary } from '../aggregate/summary.ts';
 import { LATENCY_METRICS } from '../metrics.ts';
@@ -23,6 +24,7 @@ export interface OwnParts {
   readonly settings: ReportSettings;
   readonly header: RecordHeader;
   readonly end: RecordEnd;
+  readonly limits: readonly LimitResult[];
   readonly lengths: LengthFindings;
   readonly warnings: readonly Warning[];
   /** Null when nothing is known of the client's health. */
@@ -55,6 +57,7 @@ export function ownBlock(parts: OwnParts): Block {
     }),
     outages: end['outages'],
     lost_workers: end['lost_workers'],
+    limits: limitsBlock(parts.limits),
     errors: errorsBlock(summary),
     retried: retriedBlock(summary),
     odd_answers: oddBlock(summary),
@@ -170,6 +173,19 @@ function lengthBlock({ lengths }: RunSummary, { remarks }: LengthFindings): Bloc
     short_by_own_end: lengths.shortByOwnEnd,
     why: remarks.length === 0 ? undefined : remarks.map(warningText),
   });
+}
+
+function limitsBlock(limits: readonly LimitResult[]): readonly Block[] | undefined {
+  if (limits.length === 0) return undefined;
+  return limits.map(({ limit, value, isKept }) => ({
+    limit: limit.text,
+    metric: limit.metric,
+    statistic: typeof limit.statistic === 'number' ? `p${limit.statistic}` : limit.statistic,
+    bound: limit.bound,
+    unit: limit.unit,
+    value,
+    kept: isKept,
+  }));
 }
 
 function correctedBlock({ tokenCounts }: RunSummary): Block | undefined {

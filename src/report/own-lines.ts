@@ -1,10 +1,12 @@
 /**
  * The lines of ours below vLLM's table: only those that say something about this run. Text from the server is made printable.
  */
+import type { LimitResult } from '../aggregate/limits.ts';
 import type { ClientVerdict } from '../aggregate/quality.ts';
 import type { RunSummary, SeriesSummary } from '../aggregate/summary.ts';
 import type { RecordHeader } from '../record/record.ts';
 import type { LengthFindings } from './lengths.ts';
+import { limitLines } from './limits.ts';
 import { planLines } from './plan.ts';
 import type { ReportSettings } from './settings.ts';
 import { steadyLines } from './steady.ts';
@@ -18,6 +20,7 @@ export interface OwnLineParts {
   readonly settings: ReportSettings;
   readonly header: RecordHeader;
   readonly lengths: LengthFindings;
+  readonly limits: readonly LimitResult[];
   /** Null when nothing is known of the client's health. */
   readonly verdict: ClientVerdict | null;
 }
@@ -49,6 +52,7 @@ export function ownLines(parts: OwnLineParts): string[] {
     ...cacheLines(parts.summary),
     ...connectionLines(parts.summary),
     ...categoryLines(parts),
+    ...limitLines(parts.limits),
   ].flatMap(laidOut);
   // One line whatever its length, at the end: scripts look for it.
   return [...remarks, ...(parts.verdict === null ? [] : [PREFIX + verdictLine(parts.verdict)])];

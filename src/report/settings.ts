@@ -3,7 +3,8 @@
  * may have written by hand, so lists may also be comma texts and numbers may be text.
  */
 import type { GoodputLimits } from '../aggregate/collect.ts';
-import { usageError } from '../errors.ts';
+import { messageOf, usageError } from '../errors.ts';
+import { type Limit, parseLimit } from '../limits.ts';
 import { DEFAULT_METRIC_PERCENTILES, DEFAULT_PERCENTILE_METRICS, GOODPUT_KEYS, type GoodputKey } from '../metrics.ts';
 
 /** The options that shape a result. */
@@ -29,6 +30,8 @@ export interface ReportSettings {
   readonly percentiles: readonly number[];
   /** Null without `--goodput`. */
   readonly goodput: GoodputLimits | null;
+  /** Limits of `--slo`. */
+  readonly limits: readonly Limit[];
   readonly saveDetailed: boolean;
   readonly exactLength: boolean;
   /** Requests had times at which they were due: a finite rate, a ramp, or a trace. */
@@ -89,6 +92,7 @@ export function settingsOf(options: Readonly<Record<string, unknown>>): ReportSe
     ),
     percentiles: percentilesOf(options['metric_percentiles'] ?? DEFAULT_METRIC_PERCENTILES),
     goodput: goodputOf(options['goodput']),
+    limits: limitsOf(options['slo']),
     saveDetailed: options['save_detailed'] === true,
     exactLength: options['exact_length'] === true,
     isOpenLoop: Number.isFinite(requestRate) || strategy !== null || options['self_timed'] === true,
@@ -139,6 +143,17 @@ function percentilesOf(value: unknown): readonly number[] {
       `--metric-percentiles: ${JSON.stringify(word)} is not a percentile`,
       'Give numbers from 0 to 100, such as 50,90,99.',
     );
+  });
+}
+
+function limitsOf(value: unknown): readonly Limit[] {
+  const texts = typeof value === 'string' ? [value] : Array.isArray(value) ? value.map(String) : [];
+  return texts.map((text) => {
+    try {
+      return parseLimit(text);
+    } catch (error) {
+      throw usageError(`--slo: ${JSON.stringify(text)}: ${messageOf(error)}`, '', error);
+    }
   });
 }
 
