@@ -21,6 +21,9 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
     case 'run':
       isRun = true;
       return (await import('./commands/run.ts')).runCommand(line.options);
+    case 'sweep':
+      isRun = true;
+      return (await import('./commands/sweep.ts')).sweepCommand(line.options);
     case 'report':
       return (await import('./commands/report.ts')).reportCommand(line.options);
     case 'samples':

@@ -52,13 +52,7 @@ export async function runCommand(options: RunOptions): Promise<ExitCode> {
 async function runOn(options: RunOptions, outputs: Outputs, signals: SetupSignals): Promise<ExitCode> {
   const server = await meetServer(options);
   printErr(bannerLine(options, server));
-  if (options.requireServer !== null && options.requireServer !== server.kind) {
-    throw new AppError(
-      EXIT.wrongServer,
-      `${options.baseUrl} is ${server.kind}, not ${options.requireServer} (--require-server)`,
-      'Check the address, or leave the requirement out.',
-    );
-  }
+  checkKind(options, server);
   const prepared = await prepare(options, server, outputs);
   collectGarbage();
   try {
@@ -66,6 +60,16 @@ async function runOn(options: RunOptions, outputs: Outputs, signals: SetupSignal
   } finally {
     await prepared.close();
   }
+}
+
+/** Throws when `--require-server` asks for another kind of server. */
+export function checkKind(options: Pick<RunOptions, 'requireServer' | 'baseUrl'>, server: ServerFound): void {
+  if (options.requireServer === null || options.requireServer === server.kind) return;
+  throw new AppError(
+    EXIT.wrongServer,
+    `${options.baseUrl} is ${server.kind}, not ${options.requireServer} (--require-server)`,
+    'Check the address, or leave the requirement out.',
+  );
 }
 
 /** What is left of the samples when the load begins: the texts themselves are not needed any more. */
@@ -159,7 +163,7 @@ async function measure(
 }
 
 /** What no server told is counted before the records are closed, so that a report of them needs no tokenizer. */
-async function countedTokens(aggregate: RunAggregate, countTokens: CountTokens | undefined): Promise<object> {
+export async function countedTokens(aggregate: RunAggregate, countTokens: CountTokens | undefined): Promise<object> {
   if (countTokens === undefined || aggregate.uncounted === 0) return {};
   try {
     return { counted_tokens: await aggregate.countNow(countTokens) };

@@ -5,6 +5,7 @@ import { defaultOf, optionsOf } from './table.ts';
 
 const COMMANDS: readonly (readonly [string, string])[] = [
   ['run', 'send requests and report what came back; the default command'],
+  ['sweep', 'measure at several numbers of streams or rates, and find where the server saturates'],
   ['bench serve', "the same with the flags, names and defaults of vLLM's bench serve"],
   ['report FILE...', 'rebuild the report from files of --save-records'],
   ['samples', 'print the manifest of the samples; nothing is sent to a completion endpoint'],
@@ -20,6 +21,10 @@ const ABOUT: Readonly<Record<Form, readonly [usage: string, text: string]>> = {
   bench: [
     'tabby-load bench serve [options]',
     'Takes the place of "vllm bench serve": same flags, same defaults, same requests, same result file.',
+  ],
+  sweep: [
+    'tabby-load sweep --concurrency 1,2,4,...|auto --dataset FILE [options]',
+    'Measures level by level and says where throughput saturates, what bounds it there, and up to which level every --slo is kept. Each level is saved before the next begins. Exit code 99 when no level keeps every --slo. Options of a run hold for each level.',
   ],
   report: ['tabby-load report FILE... [options]', 'Rebuilds every figure from record files; several files are merged.'],
   samples: [

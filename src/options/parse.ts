@@ -6,13 +6,14 @@ import { secretsOf, withoutSecrets } from './redact.ts';
 import { derive, type Environment, resolveValues, settleRepeats, type Values } from './resolve.ts';
 import type { CommandName, Form } from './spec.ts';
 import { suggest } from './suggest.ts';
-import type { MockOptions, OverheadOptions, ReportOptions, RunOptions, SamplesOptions } from './table.ts';
+import type { MockOptions, OverheadOptions, ReportOptions, RunOptions, SamplesOptions, SweepOptions } from './table.ts';
 import { type Occurrence, type Tokens, tokenize } from './tokens.ts';
 import { type Checked, validate } from './validate.ts';
 
 /** What a command line asks for. */
 export type CommandLine =
   | { readonly command: 'run'; readonly options: RunOptions }
+  | { readonly command: 'sweep'; readonly options: SweepOptions }
   | { readonly command: 'report'; readonly options: ReportOptions }
   | { readonly command: 'samples'; readonly options: SamplesOptions }
   | { readonly command: 'mock'; readonly options: MockOptions }
@@ -21,7 +22,7 @@ export type CommandLine =
   | { readonly command: 'help'; readonly text: string; readonly asked: boolean }
   | { readonly command: 'version' };
 
-const COMMANDS: readonly CommandName[] = ['run', 'report', 'samples', 'mock', 'overhead'];
+const COMMANDS: readonly CommandName[] = ['run', 'sweep', 'report', 'samples', 'mock', 'overhead'];
 
 /**
  * Reads a command line (without node and the script). Prints nothing and leaves nothing behind; the only files it reads are those

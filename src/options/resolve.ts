@@ -81,13 +81,13 @@ export function resolveValues(
 
 /** Works out what follows from several options; adds to problems and warnings. */
 export function derive(result: Values, env: Environment, command: CommandName, form: Form): void {
-  if (command === 'run' || command === 'samples') {
+  if (command === 'run' || command === 'samples' || command === 'sweep') {
     deriveDataset(result);
     deriveLengths(result);
     deriveServer(result, form);
     deriveRequests(result, env, form);
   }
-  if (command === 'run' || command === 'report') warnAboutMetrics(result);
+  if (command === 'run' || command === 'report' || command === 'sweep') warnAboutMetrics(result, command);
 }
 
 /** `--dataset` is a name or a path; a file of that name can be given as ./name. */
@@ -176,14 +176,16 @@ function deriveRequests({ values, given, warnings }: Values, env: Environment, f
 
 const METRICS = ['ttft', 'tpot', 'itl', 'e2el', 'client_queue_time', 'e2el_including_client_queue'];
 
-function warnAboutMetrics({ values, warnings }: Values): void {
+function warnAboutMetrics({ values, warnings }: Values, command: CommandName): void {
   const unknown = ((values['percentileMetrics'] ?? []) as string[]).filter((metric) => !METRICS.includes(metric));
   if (unknown.length > 0) {
     warnings.push(
       `--percentile-metrics: no such metric, left out: ${unknown.map((metric) => JSON.stringify(metric)).join(', ')}`,
     );
   }
-  const isSaved = values['saveResult'] === true || values['appendResult'] === true || values['json'] !== null;
+  // A sweep saves every result.
+  const isSaved =
+    command === 'sweep' || values['saveResult'] === true || values['appendResult'] === true || values['json'] !== null;
   if (values['saveDetailed'] === true && !isSaved) {
     warnings.push('--save-detailed has no effect on a file without --save-result, --append-result or --json');
   }

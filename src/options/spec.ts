@@ -4,16 +4,17 @@
  */
 
 /** Commands that take options. `run` is also `bench serve`. */
-export type CommandName = 'run' | 'report' | 'samples' | 'mock' | 'overhead';
+export type CommandName = 'run' | 'sweep' | 'report' | 'samples' | 'mock' | 'overhead';
 
 /**
  * Whose defaults hold. `bench` is `tabby-load bench serve`: vLLM's. All other commands use TabbyAPI's world where the two differ.
  */
-export type Form = 'run' | 'bench' | 'report' | 'samples' | 'mock' | 'overhead';
+export type Form = 'run' | 'bench' | 'sweep' | 'report' | 'samples' | 'mock' | 'overhead';
 
 /** Headings of `--help`, in order. */
 export const GROUPS = {
   server: 'Server',
+  sweep: 'Levels of a sweep',
   load: 'Load',
   arrivals: 'Arrival times (open loop)',
   data: 'Data set',

@@ -40,6 +40,7 @@ export const LOAD_OPTIONS = {
     commands: ['run'],
     vllm: true,
     default: 0,
+    defaults: { sweep: 4 },
     min: 0,
     metavar: 'N',
     help: 'Requests before the measured run. bench serve repeats the first prompt, as vLLM does; otherwise no measured prompt is used.',

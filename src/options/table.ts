@@ -1,6 +1,6 @@
 /**
  * The one table of options, put together from its parts, and the types of what the program gets.
- * Types: {@link RunOptions}, {@link ReportOptions}, {@link SamplesOptions}, {@link MockOptions}, {@link OverheadOptions}.
+ * Types: {@link RunOptions}, {@link SweepOptions}, {@link ReportOptions}, {@link SamplesOptions}, {@link MockOptions}, {@link OverheadOptions}.
  */
 import type { CommandName, Form, OptionSpec, OptionsOf, OptionTable } from './spec.ts';
 import { DATA_OPTIONS } from './table-data.ts';
@@ -12,9 +12,11 @@ import { OVERHEAD_OPTIONS } from './table-overhead.ts';
 import { REQUEST_OPTIONS } from './table-requests.ts';
 import { RESULT_OPTIONS } from './table-results.ts';
 import { SERVER_OPTIONS } from './table-server.ts';
+import { NOT_IN_SWEEPS, SWEEP_OPTIONS } from './table-sweep.ts';
 
 const TABLE = {
   ...SERVER_OPTIONS,
+  ...SWEEP_OPTIONS,
   ...LOAD_OPTIONS,
   ...DATA_OPTIONS,
   ...LENGTH_OPTIONS,
@@ -55,6 +57,12 @@ type Base<C extends CommandName> = Omit<OptionsOf<typeof TABLE, C>, 'dataset' | 
 /** Options of `tabby-load [run]` and `tabby-load bench serve`. `--dataset` is resolved into datasetName and datasetPath. */
 export type RunOptions = Base<'run'> & CallFacts & ServerFacts;
 
+type NotInSweeps = (typeof NOT_IN_SWEEPS)[number];
+
+/** Options of `tabby-load sweep`: its own, and those of a run that it does not set by itself. */
+export type SweepOptions = Omit<RunOptions, keyof OptionsOf<Pick<typeof TABLE, NotInSweeps>, 'run'>> &
+  OptionsOf<typeof TABLE, 'sweep'>;
+
 /** Options of `tabby-load samples`: every field is one of {@link RunOptions} too. */
 export type SamplesOptions = Base<'samples'> & CallFacts & ServerFacts;
 
@@ -67,14 +75,19 @@ export type MockOptions = OptionsOf<typeof TABLE, 'mock'> & CallFacts;
 /** Options of `tabby-load overhead`. */
 export type OverheadOptions = OptionsOf<typeof TABLE, 'overhead'> & CallFacts;
 
-/** Names of options that take no part in `command`, are refused, or are listed: see `optionsOf`. */
+/** The options that a command takes, refused ones included; `sweep` takes those of a run, but for {@link NOT_IN_SWEEPS}. */
 export function optionsOf(command: CommandName): [name: string, spec: OptionSpec][] {
-  return Object.entries(OPTIONS).filter(([, spec]) => spec.commands.includes(command));
+  return Object.entries(OPTIONS).filter(
+    ([name, spec]) =>
+      spec.commands.includes(command) ||
+      (command === 'sweep' && spec.commands.includes('run') && !(NOT_IN_SWEEPS as readonly string[]).includes(name)),
+  );
 }
 
 /** Default of an option under a form. */
 export function defaultOf(spec: OptionSpec, form: Form): unknown {
-  return spec.defaults !== undefined && Object.hasOwn(spec.defaults, form) ? spec.defaults[form] : spec.default;
+  if (spec.defaults !== undefined && Object.hasOwn(spec.defaults, form)) return spec.defaults[form];
+  return form === 'sweep' ? defaultOf(spec, 'run') : spec.default;
 }
 
 /**
@@ -102,10 +115,10 @@ export const NOT_HERE: Readonly<Record<string, string>> = {
   'profile-batch-threshold': "vLLM's profiler is not switched from here",
   'profile-duration': "vLLM's profiler is not switched from here",
   compare: 'comparing results is not in this version',
-  'sweep-max-concurrency': 'sweeps are not in this version: run once per level',
-  'sweep-num-prompts-factor': 'sweeps are not in this version: run once per level',
-  'sweep-request-rate': 'sweeps are not in this version: run once per rate',
-  'sweep-summary-percentiles': 'sweeps are not in this version',
+  'sweep-max-concurrency': 'a sweep is a command of its own here: tabby-load sweep --concurrency 1,2,4,8',
+  'sweep-request-rate': 'a sweep is a command of its own here: tabby-load sweep --request-rate 1,2,4',
+  'sweep-num-prompts-factor': 'it is --requests-per-level of "tabby-load sweep", as in --requests-per-level 4x',
+  'sweep-summary-percentiles': 'a sweep ("tabby-load sweep") tells p90, p95 and p99 of each level',
   'reset-prefix-cache': 'it needs a development mode of vLLM; --unique-prompts keeps the cache out',
   'num-runs': 'repeated runs are not in this version: call it several times and give all record files to "report"',
 };

@@ -1,3 +1,5 @@
+import { readLevelRequests, readLevels } from './sweep-levels.ts';
+
 /** Rules between options: each function returns the mistakes it finds, one line each, in vLLM's sense where vLLM has the rule. */
 
 /** The fields that the rules look at; all commands' options have a part of them. */
@@ -23,6 +25,13 @@ export interface Checked {
   readonly appendResult?: boolean;
   readonly timelineItlThresholds?: readonly number[];
   readonly customOutputLen?: number;
+  readonly sweepMaxConcurrency?: readonly string[] | null;
+  readonly sweepRequestRate?: readonly string[] | null;
+  readonly requestsPerLevel?: string | null;
+  readonly goodputTarget?: number | null;
+  readonly goodput?: object | null;
+  readonly resume?: string | null;
+  readonly sweepDir?: string | null;
 }
 
 /** Data sets that are made, not read. */
@@ -39,10 +48,42 @@ export function validate(command: string, options: Checked): string[] {
       ? [rampRules, datasetRules, traceRules, serverRules, headerRules, plotRules]
       : command === 'samples'
         ? [datasetRules, traceRules, headerRules]
-        : command === 'report'
-          ? [plotRules]
-          : [];
+        : command === 'sweep'
+          ? [datasetRules, serverRules, headerRules, sweepRules]
+          : command === 'report'
+            ? [plotRules]
+            : [];
   return rules.flatMap((rule) => rule(options));
+}
+
+function sweepRules(o: Checked): string[] {
+  const problems: string[] = [];
+  const { sweepMaxConcurrency: streams = null, sweepRequestRate: rates = null } = o;
+  if (streams === null && rates === null) {
+    problems.push('which levels? Give --concurrency 1,2,4,8 or --concurrency auto (or --request-rate)');
+  }
+  if (streams !== null && rates !== null) {
+    problems.push('--concurrency and --request-rate: one of them is varied; give only one');
+  }
+  const read = [
+    ...(streams === null ? [] : [['--concurrency', readLevels(streams, 'concurrency')] as const]),
+    ...(rates === null ? [] : [['--request-rate', readLevels(rates, 'request_rate')] as const]),
+  ];
+  for (const [option, levels] of read) if ('problem' in levels) problems.push(`${option}: ${levels.problem}`);
+  if (typeof o.requestsPerLevel === 'string' && readLevelRequests(o.requestsPerLevel) === null) {
+    problems.push(
+      `--requests-per-level ${o.requestsPerLevel.slice(0, 40)}: a number such as 500, or a factor such as 4x`,
+    );
+  }
+  if (typeof o.goodputTarget === 'number' && (o.goodput ?? null) === null) {
+    problems.push('--goodput-target: good by what? Add --goodput, such as --goodput ttft:500 tpot:50');
+  }
+  if (typeof o.resume === 'string' && typeof o.sweepDir === 'string') {
+    problems.push('--resume and --sweep-dir: --resume names the folder already; leave --sweep-dir out');
+  }
+  if (o.datasetName === 'timed_trace')
+    problems.push('--dataset timed_trace: a trace has its own times, which no sweep can vary');
+  return problems;
 }
 
 function rampRules(o: Checked): string[] {

@@ -34,6 +34,7 @@ const READERS: Readonly<Record<CommandName, (file: string) => boolean>> = {
   report: (file) => /^(report|aggregate)\/|^commands\/(report|report-merge|put-out|put-plots)\.ts$/.test(file),
   mock: (file) => file.startsWith('mock/') || file === 'commands/mock.ts',
   overhead: (file) => /^commands\/overhead/.test(file),
+  sweep: (file) => /^commands\/sweep/.test(file),
 };
 
 /** Is it read: as a member, by destructuring, or from the options of a record header? */
