@@ -113,9 +113,12 @@ function wordsOf(
   const unit = axis === 'concurrency' ? 'streams' : 'requests/s';
   const { knee, knee_throughput: rate, bound } = answer;
   if (knee === null) return ['No level was measured to its end.'];
+  const isOne = levels.filter(({ status }) => status === 'done').length === 1;
   const words = answer.is_saturated
     ? [`Saturates at ${knee} ${unit} with ${shown(rate ?? 0)} tokens/s.`]
-    : [`Not saturated: throughput still grows at ${knee} ${unit} (${shown(rate ?? 0)} tokens/s).`];
+    : isOne
+      ? [`One level does not show where throughput saturates: ${knee} ${unit} give ${shown(rate ?? 0)} tokens/s.`]
+      : [`Not saturated: throughput still grows at ${knee} ${unit} (${shown(rate ?? 0)} tokens/s).`];
   if (bound !== null) words.push(`There, ${BOUNDS[bound]}: ${answer.bound_why}.`);
   if (answer.limits !== null) words.push(edgeWords(answer.limits, unit, 'every limit'));
   if (answer.goodput !== null && goodputTarget !== null) {

@@ -134,7 +134,10 @@ export async function runLevel(input: LevelInput): Promise<LevelRun> {
       places: { ...options, quiet: true },
       histograms: () => histograms,
     });
-    const isCut = leftMs !== null && durationMs === leftMs && report.completed + report.failed < samples.length;
+    const isShort =
+      report.completed + report.failed < samples.length ||
+      report.summary.errorKinds.some(({ kind }) => kind === 'aborted');
+    const isCut = leftMs !== null && durationMs === leftMs && isShort;
     return { level: levelOf(input, { sha256, files, report, carried, isCut }), code };
   } finally {
     await outputs.abandon();

@@ -9,11 +9,13 @@ import { nextLevel } from '../aggregate/sweep-plan.ts';
 import { openInput } from '../dataset/input-file.ts';
 import { writeManifest } from '../dataset/manifest.ts';
 import { AppError, EXIT, type ExitCode, messageOf } from '../errors.ts';
+import { parseLimit } from '../limits.ts';
 import { type LevelRequests, readLevelRequests, readLevels, requestsOf } from '../options/sweep-levels.ts';
 import type { SweepOptions } from '../options/table.ts';
 import { nowMs, wallClock } from '../record/clock.ts';
 import { SWEEP_SCHEMA, type SweepAxis, type SweepDocument, type SweepLevel } from '../record/sweep.ts';
 import { localStamp } from '../report/finish.ts';
+import { limitLines } from '../report/limits.ts';
 import { sweepLines } from '../report/sweep-table.ts';
 import { hideOnTerminal, printable, printErr, printOut } from '../report/terminal.ts';
 import { concealed } from '../secrets.ts';
@@ -236,7 +238,12 @@ async function measure(sweep: Sweep, level: number, isFirst: boolean): Promise<E
     return tooManyErrors(sweep);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    if (error.exitCode === EXIT.sigint || error.exitCode === EXIT.sigterm) return error.exitCode;
+    if (error.exitCode === EXIT.sigint || error.exitCode === EXIT.sigterm) {
+      printErr(
+        `tabby-load: ${error.exitCode === EXIT.sigint ? 'SIGINT' : 'SIGTERM'}: the sweep ends before level ${level}`,
+      );
+      return error.exitCode;
+    }
     printErr(`tabby-load: level ${level} could not be run: ${printable(messageOf(error))}`);
     await add(sweep, unrun(sweep, level, requests, messageOf(error)));
     return null;
@@ -245,9 +252,11 @@ async function measure(sweep: Sweep, level: number, isFirst: boolean): Promise<E
   }
 }
 
-function tell({ level, status, reason, output_throughput: rate }: SweepLevel): void {
+function tell({ level, status, reason, output_throughput: rate, limits }: SweepLevel): void {
   const words = status === 'done' ? `${rate.toFixed(1)} tokens/s` : `${status}: ${printable(reason)}`;
   printErr(`tabby-load: level ${level}: ${words}`);
+  const results = limits.map(({ limit, value, kept }) => ({ limit: parseLimit(limit), value, isKept: kept }));
+  for (const line of limitLines(results)) printErr(`tabby-load: level ${level}: ${line}`);
 }
 
 async function add(sweep: Sweep, level: SweepLevel): Promise<void> {

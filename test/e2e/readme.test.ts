@@ -46,7 +46,7 @@ afterAll(async () => {
 /** The words of a README command, pointed at the server of this test. */
 function wordsOf(command: string): string[] {
   const [, ...words] = command.split(' ');
-  const isRun = (words[0] ?? '').startsWith('--') || words[0] === 'run' || words[0] === 'samples';
+  const isRun = (words[0] ?? '').startsWith('--') || ['run', 'sweep', 'samples'].includes(words[0] ?? '');
   const pointed = words.map((word) => (word === DEFAULT_URL ? url : word));
   return isRun && !pointed.includes('--base-url') ? [...pointed, '--base-url', url] : pointed;
 }
