@@ -26,6 +26,8 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
       return (await import('./commands/sweep.ts')).sweepCommand(line.options);
     case 'report':
       return (await import('./commands/report.ts')).reportCommand(line.options);
+    case 'compare':
+      return (await import('./commands/compare.ts')).compareCommand(line.options);
     case 'samples':
       return (await import('./commands/samples.ts')).samplesCommand(line.options);
     case 'mock':

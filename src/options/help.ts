@@ -8,6 +8,7 @@ const COMMANDS: readonly (readonly [string, string])[] = [
   ['sweep', 'measure at several numbers of streams or rates, and find where the server saturates'],
   ['bench serve', "the same with the flags, names and defaults of vLLM's bench serve"],
   ['report FILE...', 'rebuild the report from files of --save-records'],
+  ['compare A B...', 'how results or record files differ from the first, and whether that is more than chance'],
   ['samples', 'print the manifest of the samples; nothing is sent to a completion endpoint'],
   ['mock', 'a server that speaks as TabbyAPI does, for trying things out'],
   ['overhead', 'measure what this program itself adds to the figures on this machine'],
@@ -27,6 +28,10 @@ const ABOUT: Readonly<Record<Form, readonly [usage: string, text: string]>> = {
     'Measures level by level and says where throughput saturates, what bounds it there, and up to which level every --slo is kept. Each level is saved before the next begins. Exit code 99 when no level keeps every --slo. Options of a run hold for each level.',
   ],
   report: ['tabby-load report FILE... [options]', 'Rebuilds every figure from record files; several files are merged.'],
+  compare: [
+    'tabby-load compare A B... [options]',
+    "Compares results (vLLM's too) and record files with the first of them; where there are values per request, with bootstrap intervals.",
+  ],
   samples: [
     'tabby-load samples --dataset FILE [options]',
     'Prints which prompts a run would send: number, hash, prompt length and output length, tab-separated.',

@@ -6,7 +6,15 @@ import { secretsOf, withoutSecrets } from './redact.ts';
 import { derive, type Environment, resolveValues, settleRepeats, type Values } from './resolve.ts';
 import type { CommandName, Form } from './spec.ts';
 import { suggest } from './suggest.ts';
-import type { MockOptions, OverheadOptions, ReportOptions, RunOptions, SamplesOptions, SweepOptions } from './table.ts';
+import type {
+  CompareOptions,
+  MockOptions,
+  OverheadOptions,
+  ReportOptions,
+  RunOptions,
+  SamplesOptions,
+  SweepOptions,
+} from './table.ts';
 import { type Occurrence, type Tokens, tokenize } from './tokens.ts';
 import { type Checked, validate } from './validate.ts';
 
@@ -15,6 +23,7 @@ export type CommandLine =
   | { readonly command: 'run'; readonly options: RunOptions }
   | { readonly command: 'sweep'; readonly options: SweepOptions }
   | { readonly command: 'report'; readonly options: ReportOptions }
+  | { readonly command: 'compare'; readonly options: CompareOptions }
   | { readonly command: 'samples'; readonly options: SamplesOptions }
   | { readonly command: 'mock'; readonly options: MockOptions }
   | { readonly command: 'overhead'; readonly options: OverheadOptions }
@@ -22,7 +31,7 @@ export type CommandLine =
   | { readonly command: 'help'; readonly text: string; readonly asked: boolean }
   | { readonly command: 'version' };
 
-const COMMANDS: readonly CommandName[] = ['run', 'sweep', 'report', 'samples', 'mock', 'overhead'];
+const COMMANDS: readonly CommandName[] = ['run', 'sweep', 'report', 'compare', 'samples', 'mock', 'overhead'];
 
 /**
  * Reads a command line (without node and the script). Prints nothing and leaves nothing behind; the only files it reads are those
@@ -85,7 +94,7 @@ async function readOptions(
   derive(result, env, command, form);
   problems.push(...result.problems, ...positionalProblems(tokens.positionals, command));
   const facts = { form, given: result.given, warnings: [...warnings, ...result.warnings] };
-  const files = command === 'report' ? { files: tokens.positionals } : {};
+  const files = command === 'report' || command === 'compare' ? { files: tokens.positionals } : {};
   const options: Readonly<Record<string, unknown>> = { ...result.values, ...facts, ...files };
   // What follows from an option that is wrong by itself would be said twice.
   if (!problems.some((line) => /unknown option|did you mean/.test(line))) {
@@ -111,6 +120,8 @@ async function withConfig(tokens: Tokens, command: CommandName, form: Form, prob
 }
 
 function positionalProblems(words: readonly string[], command: CommandName): string[] {
+  if (command === 'compare')
+    return words.length > 1 ? [] : ['compare: which files? Give two or more results or record files'];
   if (command === 'report')
     return words.length > 0 ? [] : ['report: which files? Give files written by --save-records'];
   return words.map((word) => {

@@ -4,12 +4,12 @@
  */
 
 /** Commands that take options. `run` is also `bench serve`. */
-export type CommandName = 'run' | 'sweep' | 'report' | 'samples' | 'mock' | 'overhead';
+export type CommandName = 'run' | 'sweep' | 'report' | 'compare' | 'samples' | 'mock' | 'overhead';
 
 /**
  * Whose defaults hold. `bench` is `tabby-load bench serve`: vLLM's. All other commands use TabbyAPI's world where the two differ.
  */
-export type Form = 'run' | 'bench' | 'sweep' | 'report' | 'samples' | 'mock' | 'overhead';
+export type Form = 'run' | 'bench' | 'sweep' | 'report' | 'compare' | 'samples' | 'mock' | 'overhead';
 
 /** Headings of `--help`, in order. */
 export const GROUPS = {
@@ -27,6 +27,7 @@ export const GROUPS = {
   terminal: 'Terminal',
   answers: 'Answers of the built-in server',
   faults: 'Faults of the built-in server',
+  compare: 'Comparison',
   overhead: 'Self-benchmark',
 } as const;
 

@@ -139,7 +139,7 @@ export const RESULT_OPTIONS = {
     stdout: true,
     type: 'string',
     group: 'files',
-    commands: ['run', 'report', 'overhead'],
+    commands: ['run', 'report', 'overhead', 'compare'],
     helpFor: { overhead: 'Write the figures as JSON to this file; - is stdout.' },
     default: null,
     metavar: 'FILE',

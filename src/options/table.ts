@@ -3,6 +3,7 @@
  * Types: {@link RunOptions}, {@link SweepOptions}, {@link ReportOptions}, {@link SamplesOptions}, {@link MockOptions}, {@link OverheadOptions}.
  */
 import type { CommandName, Form, OptionSpec, OptionsOf, OptionTable } from './spec.ts';
+import { COMPARE_OPTIONS } from './table-compare.ts';
 import { DATA_OPTIONS } from './table-data.ts';
 import { LENGTH_OPTIONS } from './table-lengths.ts';
 import { LIMIT_OPTIONS } from './table-limits.ts';
@@ -24,6 +25,7 @@ const TABLE = {
   ...RESULT_OPTIONS,
   ...LIMIT_OPTIONS,
   ...MOCK_OPTIONS,
+  ...COMPARE_OPTIONS,
   ...OVERHEAD_OPTIONS,
 } as const satisfies OptionTable;
 
@@ -68,6 +70,9 @@ export type SamplesOptions = Base<'samples'> & CallFacts & ServerFacts;
 
 /** Options of `tabby-load report`. Those not in `given` yield to what the record files say. */
 export type ReportOptions = OptionsOf<typeof TABLE, 'report'> & CallFacts & { readonly files: readonly string[] };
+
+/** Options of `tabby-load compare`; the first file is the one to compare with. */
+export type CompareOptions = OptionsOf<typeof TABLE, 'compare'> & CallFacts & { readonly files: readonly string[] };
 
 /** Options of `tabby-load mock`. */
 export type MockOptions = OptionsOf<typeof TABLE, 'mock'> & CallFacts;
@@ -114,7 +119,7 @@ export const NOT_HERE: Readonly<Record<string, string>> = {
   'hf-text-column': 'the column is found by the rules of the data set',
   'profile-batch-threshold': "vLLM's profiler is not switched from here",
   'profile-duration': "vLLM's profiler is not switched from here",
-  compare: 'comparing results is not in this version',
+  compare: 'results are compared by a command of its own: tabby-load compare A B',
   'sweep-max-concurrency': 'a sweep is a command of its own here: tabby-load sweep --concurrency 1,2,4,8',
   'sweep-request-rate': 'a sweep is a command of its own here: tabby-load sweep --request-rate 1,2,4',
   'sweep-num-prompts-factor': 'it is --requests-per-level of "tabby-load sweep", as in --requests-per-level 4x',

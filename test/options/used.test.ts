@@ -35,6 +35,7 @@ const READERS: Readonly<Record<CommandName, (file: string) => boolean>> = {
   mock: (file) => file.startsWith('mock/') || file === 'commands/mock.ts',
   overhead: (file) => /^commands\/overhead/.test(file),
   sweep: (file) => /^commands\/sweep/.test(file),
+  compare: (file) => file === 'commands/compare.ts',
 };
 
 /** Is it read: as a member, by destructuring, or from the options of a record header? */
