@@ -215,8 +215,11 @@ function statusOf(
   if (isCut) return { status: 'partial', reason: '--max-duration was over' };
   if (code === EXIT.ok) return { status: 'done', reason: '' };
   const by = end['interrupted_by'];
-  const why = typeof by === 'string' ? `ended by ${by}: ` : '';
-  return { status: 'failed', reason: `${why}${report.failed} of ${report.completed + report.failed} requests failed` };
+  const reasons = [
+    ...(typeof by === 'string' ? [`ended by ${by}`] : []),
+    ...(report.failed > 0 ? [`${report.failed} of ${report.completed + report.failed} requests failed`] : []),
+  ];
+  return { status: 'failed', reason: reasons.join(': ') || `ended with exit code ${code}` };
 }
 
 /** In a closed loop beginning and end of a level have fewer streams than the level says; the window between has not. */
