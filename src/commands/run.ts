@@ -20,7 +20,8 @@ import { carryLoad, checkOpenFiles } from './run-load.ts';
 import { bannerLine, noticeLines } from './run-notices.ts';
 import { type Outputs, openOutputs } from './run-outputs.ts';
 import { checkReady, Prober } from './run-ready.ts';
-import { endReport } from './run-report.ts';
+import { optionsOfRuns } from './run-repeats.ts';
+import { type Ended, endReport, type ReportInput, type RunResult } from './run-report.ts';
 import { meetServer } from './run-server.ts';
 import { secretsOfRun, workOf } from './run-target.ts';
 import { runWarmUps } from './run-warmup.ts';
@@ -39,24 +40,52 @@ export async function runCommand(options: RunOptions): Promise<ExitCode> {
   const path = options.datasetPath;
   // A name on the hub is no file; whatever else is missing is said before anyone waits for a server.
   if (path !== null && options.datasetName !== 'hf' && !existsSync(path)) await openInput(path);
-  const outputs = await openOutputs(options);
+  const all: Outputs[] = [];
+  const runs = optionsOfRuns(options);
   const signals = new SetupSignals();
   try {
-    return await Promise.race([runOn(options, outputs, signals), signals.interrupted]);
+    // Every file of every run is tried before the first request.
+    for (const each of runs) all.push(await openOutputs(each));
+    return await Promise.race([runOn(runs, all, signals), signals.interrupted]);
   } finally {
     signals.close();
-    await outputs.abandon();
+    for (const outputs of all) await outputs.abandon();
   }
 }
 
-async function runOn(options: RunOptions, outputs: Outputs, signals: SetupSignals): Promise<ExitCode> {
+/** `all`: the files of each run. */
+async function runOn(runs: readonly RunOptions[], all: readonly Outputs[], signals: SetupSignals): Promise<ExitCode> {
+  const [options, outputs] = [runs[0] as RunOptions, all[0] as Outputs];
   const server = await meetServer(options);
   printErr(bannerLine(options, server));
   checkKind(options, server);
   const prepared = await prepare(options, server, outputs);
   collectGarbage();
   try {
-    return await measure(prepared, server, outputs, () => signals.close());
+    const results: RunResult[] = [];
+    if (runs.length > 1) {
+      printErr(
+        'tabby-load: note: all runs send the same prompts: a server with a prefix cache knows them from the second run on',
+      );
+    }
+    let worst: ExitCode = EXIT.ok;
+    for (const [k, each] of runs.entries()) {
+      if (runs.length > 1) printErr(`tabby-load: run ${k + 1} of ${runs.length}`);
+      const own = { ...prepared, options: withDataSet(each, prepared.dataSet) };
+      const earlier = k === runs.length - 1 ? results : [];
+      const ended = await measure(
+        own,
+        server,
+        all[k] as Outputs,
+        { earlier, ...(runs.length > 1 ? { run: k + 1 } : {}) },
+        () => signals.close(),
+      );
+      results.push(ended.result);
+      if (worst === EXIT.ok) worst = ended.code;
+      // An interrupt ends them all; a run that failed says nothing of the next.
+      if (ended.code === EXIT.sigint || ended.code === EXIT.sigterm) return ended.code;
+    }
+    return worst;
   } finally {
     await prepared.close();
   }
@@ -76,6 +105,7 @@ export function checkKind(options: Pick<RunOptions, 'requireServer' | 'baseUrl'>
 interface Prepared {
   /** With the data set that was recognised. */
   readonly options: RunOptions;
+  readonly dataSet: string;
   readonly work: SharedWork;
   readonly arrivals: ArrivalPlan;
   readonly samplesSha256: string;
@@ -106,6 +136,7 @@ async function prepare(given: RunOptions, server: ServerFound, outputs: Outputs)
     const { tokenizerId, countTokens, close } = taken;
     return {
       options,
+      dataSet: taken.name,
       work,
       arrivals,
       samplesSha256,
@@ -125,8 +156,9 @@ async function measure(
   prepared: Prepared,
   server: ServerFound,
   outputs: Outputs,
+  repeat: Pick<ReportInput, 'earlier' | 'run'>,
   begin: () => void,
-): Promise<ExitCode> {
+): Promise<Ended> {
   const { options, arrivals, work, samplesSha256, tokenizerId, countTokens } = prepared;
   const aggregate = new RunAggregate({
     maxExactValues: options.maxExactValues,
@@ -159,7 +191,7 @@ async function measure(
     repeatedPrompts: prepared.repeatedPrompts,
     tokenizerId,
   });
-  return endReport({ options, outputs, aggregate, carried });
+  return endReport({ options, outputs, aggregate, carried, ...repeat });
 }
 
 /** What no server told is counted before the records are closed, so that a report of them needs no tokenizer. */

@@ -61,6 +61,7 @@ export function levelOptions(options: SweepOptions, own: Pick<LevelInput, 'axis'
   return {
     ...options,
     form: 'run',
+    numRuns: 1,
     maxConcurrency: axis === 'concurrency' ? level : null,
     requestRate: axis === 'concurrency' ? Number.POSITIVE_INFINITY : level,
     numPrompts: requests,

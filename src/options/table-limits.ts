@@ -11,6 +11,16 @@ export const LIMIT_OPTIONS = {
     metavar: '"METRIC STAT < VALUE" ...',
     help: 'Limits for the whole run, such as "ttft p99 < 500ms", "tpot p95 < 40ms", "errors < 1%" or "goodput > 5"; one that is missed gives exit code 99.',
   },
+  'num-runs': {
+    type: 'int',
+    group: 'load',
+    commands: ['run'],
+    default: 1,
+    min: 1,
+    max: 1000,
+    metavar: 'N',
+    help: 'Measure the same requests so often, one run after the other; each has its own files (with its number in the name), and the last result has the spread of all ("repeats").',
+  },
   'abort-on-slo': {
     type: 'boolean',
     group: 'limits',

@@ -99,6 +99,7 @@ export const NOT_IN_SWEEPS = [
   'max-concurrency',
   'request-rate',
   'num-prompts',
+  'num-runs',
   'ramp-up-strategy',
   'ramp-up-start-rps',
   'ramp-up-end-rps',

@@ -125,5 +125,4 @@ export const NOT_HERE: Readonly<Record<string, string>> = {
   'sweep-num-prompts-factor': 'it is --requests-per-level of "tabby-load sweep", as in --requests-per-level 4x',
   'sweep-summary-percentiles': 'a sweep ("tabby-load sweep") tells p90, p95 and p99 of each level',
   'reset-prefix-cache': 'it needs a development mode of vLLM; --unique-prompts keeps the cache out',
-  'num-runs': 'repeated runs are not in this version: call it several times and give all record files to "report"',
 };

@@ -135,7 +135,7 @@ describe('flags of vllm bench serve 0.30.0', () => {
       speedBenchDatasetSubset: 'throughput_1k',
     });
     expect((await parseCommandLine(['bench', 'serve', '--dry-run'], {})).command).toBe('samples');
-    for (const flag of ['--multi-turn', '--sweep-max-concurrency', '--compare', '--prompt-token-ids', '--num-runs']) {
+    for (const flag of ['--multi-turn', '--sweep-max-concurrency', '--compare', '--prompt-token-ids']) {
       expect(await refusal(flag, '1')).toMatch(new RegExp(`^${flag} is not there: \\w`));
     }
   });
