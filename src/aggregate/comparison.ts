@@ -17,8 +17,8 @@ export interface Difference {
   readonly verdict: Verdict;
 }
 
-/** `same`: surely within the margin. `unclear`: the interval holds zero, or the clients were late by as much. `unknown`: there is no interval to judge by. */
-export type Verdict = 'better' | 'worse' | 'same' | 'unclear' | 'unknown';
+/** `same`: surely within the margin. `unclear`: the interval holds zero. `blurred`: a client was late by as much. `unknown`: there is no interval to judge by. */
+export type Verdict = 'better' | 'worse' | 'same' | 'unclear' | 'blurred' | 'unknown';
 
 type Json = Readonly<Record<string, unknown>>;
 type SeriesByKey = Readonly<Record<string, Sampled>>;
@@ -113,7 +113,7 @@ export function differences(
     const verdict = verdictOf(relative, interval, margin, lowerIsBetter);
     // A client that was late by so much cannot tell such a difference.
     const isTold = verdict !== 'better' && verdict !== 'worse';
-    const judged = !isTold && FROM_SEND.test(key) && Math.abs(y - x) <= delayMs ? 'unclear' : verdict;
+    const judged = !isTold && FROM_SEND.test(key) && Math.abs(y - x) <= delayMs ? 'blurred' : verdict;
     return [
       {
         key,

@@ -7,6 +7,7 @@ const WORDS: Readonly<Record<Verdict, string>> = {
   worse: 'WORSE',
   same: 'same',
   unclear: 'no difference shown',
+  blurred: 'less than a client was late',
   unknown: '',
 };
 

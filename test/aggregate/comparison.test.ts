@@ -105,7 +105,7 @@ describe('two results', () => {
       series: { ttft: around(centre, 2000), tpot: around(centre, 2000) },
     });
     const verdicts = Object.fromEntries(differences(of(20), of(22), 0.02).map(({ key, verdict }) => [key, verdict]));
-    expect([verdicts['mean_ttft_ms'], verdicts['mean_tpot_ms']]).toEqual(['unclear', 'worse']);
+    expect([verdicts['mean_ttft_ms'], verdicts['mean_tpot_ms']]).toEqual(['blurred', 'worse']);
   });
 
   it('show no difference where there are few values, and cannot be judged without any', () => {
