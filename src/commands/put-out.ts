@@ -6,6 +6,7 @@ import { messageOf } from '../errors.ts';
 import type { RecordEnd, RecordHeader } from '../record/record.ts';
 import type { FinishedReport } from '../report/finish.ts';
 import { resultChunks } from '../report/json.ts';
+import { markdownLines } from '../report/markdown.ts';
 import { PROBE_NAME, resultPath, writeResult, writeWhole } from '../report/result-file.ts';
 import { printable, printErr, printOut, writeOut } from '../report/terminal.ts';
 import { type PlotOptions, plotPaths, putPlots } from './put-plots.ts';
@@ -13,6 +14,7 @@ import { type PlotOptions, plotPaths, putPlots } from './put-plots.ts';
 /** Options that say where a report goes. */
 export interface SavePlaces extends PlotOptions {
   readonly quiet: boolean;
+  readonly format: 'console' | 'markdown';
   readonly json: string | null;
   readonly saveHdr: string | null;
   readonly saveResult: boolean;
@@ -59,7 +61,8 @@ export async function putOut({ report, header, end, places, histograms }: PutOut
     for (const chunk of resultChunks(result)) writeOut(chunk);
     writeOut('\n');
   } else if (!places.quiet) {
-    for (const line of report.consoleLines) printOut(line);
+    const lines = places.format === 'markdown' ? markdownLines(report) : report.consoleLines;
+    for (const line of lines) printOut(line);
   }
   const writers: (() => Promise<void>)[] = [];
   const { json, saveHdr } = places;

@@ -44,9 +44,10 @@ export async function endReport(input: ReportInput): Promise<Ended> {
   const result = Object.fromEntries(finished.result);
   const repeats = repeatedFigures([...(input.earlier ?? []), result]);
   if (repeats.length > 0) finished.result.set('tabby_load', { ...(result['tabby_load'] as object), repeats });
-  const consoleLines = [...finished.consoleLines, ...repeatLines(repeats)];
+  const spread = repeatLines(repeats);
+  const lines = { consoleLines: [...finished.consoleLines, ...spread], ownLines: [...finished.ownLines, ...spread] };
   await putOut({
-    report: { ...finished, consoleLines, date: finished.date + (input.run === undefined ? '' : `-${input.run}`) },
+    report: { ...finished, ...lines, date: finished.date + (input.run === undefined ? '' : `-${input.run}`) },
     header,
     end,
     places: options,

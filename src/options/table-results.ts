@@ -218,6 +218,16 @@ export const RESULT_OPTIONS = {
     default: false,
     help: 'Print the manifest of the samples, as "samples" does, and send nothing to a completion endpoint.',
   },
+  format: {
+    place: true,
+    type: 'choice',
+    group: 'terminal',
+    commands: ['run', 'report'],
+    default: 'console',
+    choices: ['console', 'markdown'],
+    metavar: 'HOW',
+    help: "How the report is printed: vLLM's table, or Markdown tables of the same figures to paste.",
+  },
   ui: {
     place: true,
     type: 'choice',

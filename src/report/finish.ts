@@ -45,6 +45,8 @@ export interface FinishedReport {
   readonly result: ResultMap;
   /** Failure lines, vLLM's table, and the lines of ours: what goes to stdout, line by line. */
   readonly consoleLines: readonly string[];
+  /** The last of them: those of ours alone. */
+  readonly ownLines: readonly string[];
   /** Warnings in words, for stderr: each a line that begins with "tabby-load: warning: ". */
   readonly warningLines: readonly string[];
   readonly warnings: readonly Warning[];
@@ -95,6 +97,7 @@ export async function finishReport(input: FinishInput): Promise<FinishedReport> 
   const limits = judgeLimits(settings.limits, summary);
   const verdict = clientVerdict(summary, end);
   const warnings = findings(summary, settings, input, verdict, input.warnings);
+  const own = ownLines({ summary, settings, header, lengths, limits, verdict });
   const result = vllmResult(parts);
   // Whatever --metadata put there: the key is ours, and it stands last.
   result.delete('tabby_load');
@@ -104,7 +107,8 @@ export async function finishReport(input: FinishInput): Promise<FinishedReport> 
   );
   return {
     result,
-    consoleLines: [...vllmTable(parts), ...ownLines({ summary, settings, header, lengths, limits, verdict })],
+    consoleLines: [...vllmTable(parts), ...own],
+    ownLines: own,
     warningLines: warnings.map((warning) => `tabby-load: warning: ${printable(warningText(warning))}`),
     warnings,
     settings,
