@@ -14,6 +14,7 @@ import { hideOnTerminal, printable, printErr } from '../report/terminal.ts';
 import type { ArrivalPlan } from '../schedule/arrivals.ts';
 import { drawLora } from '../schedule/lora.ts';
 import type { ServerFound } from '../transport/server.ts';
+import { GpuSampler } from './gpu-sampler.ts';
 import { arrivalsOf, rpsChangeEvents } from './run-arrivals.ts';
 import { counterPairs, readCounters } from './run-counters.ts';
 import { carryLoad, checkOpenFiles } from './run-load.ts';
@@ -168,17 +169,21 @@ async function measure(
   });
   const before = await readCounters(options, server);
   let prober: Prober | null = null;
+  let sampler: GpuSampler | null = null;
   begin();
   const carried = await carryLoad({
     onStart() {
+      sampler = GpuSampler.start(options);
       if (options.probeRequestRate > 0) prober = new Prober(options, server);
     },
     async endExtras(startedAt) {
+      const gpus = sampler?.stop() ?? null;
       const probe = await prober?.stop();
       return {
         ...counterPairs(before, await readCounters(options, server)),
         ...(arrivals.rpsChanges.length > 0 ? { rps_change_events: rpsChangeEvents(arrivals, startedAt) } : {}),
         ...(probe === undefined ? {} : { probe }),
+        ...(gpus === null ? {} : { gpus }),
         ...(await countedTokens(aggregate, countTokens)),
       };
     },

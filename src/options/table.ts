@@ -5,6 +5,7 @@
 import type { CommandName, Form, OptionSpec, OptionsOf, OptionTable } from './spec.ts';
 import { COMPARE_OPTIONS } from './table-compare.ts';
 import { DATA_OPTIONS } from './table-data.ts';
+import { HOST_OPTIONS } from './table-host.ts';
 import { LENGTH_OPTIONS } from './table-lengths.ts';
 import { LIMIT_OPTIONS } from './table-limits.ts';
 import { LOAD_OPTIONS } from './table-load.ts';
@@ -17,6 +18,7 @@ import { NOT_IN_SWEEPS, SWEEP_OPTIONS } from './table-sweep.ts';
 
 const TABLE = {
   ...SERVER_OPTIONS,
+  ...HOST_OPTIONS,
   ...SWEEP_OPTIONS,
   ...LOAD_OPTIONS,
   ...DATA_OPTIONS,

@@ -19,6 +19,7 @@ export interface Checked {
   readonly selfTimed?: boolean | null;
   readonly header?: Readonly<Record<string, string>> | null;
   readonly requestIdPrefix?: string;
+  readonly gpuHost?: string | null;
   readonly plotTimeline?: boolean;
   readonly plotDatasetStats?: boolean;
   readonly saveResult?: boolean;
@@ -149,6 +150,7 @@ function traceRules(o: Checked): string[] {
 
 function serverRules(o: Checked): string[] {
   const problems: string[] = [];
+  if (o.gpuHost?.startsWith('-') === true) problems.push('--gpu-host: a host as ssh takes it, such as user@host');
   const suffix = o.backend === 'openai-chat' ? 'chat/completions' : 'completions';
   const url = `${o.baseUrl}${o.endpoint}`;
   if (!url.endsWith(suffix) && !url.endsWith('profile')) {

@@ -97,7 +97,7 @@ export async function finishReport(input: FinishInput): Promise<FinishedReport> 
   const limits = judgeLimits(settings.limits, summary);
   const verdict = clientVerdict(summary, end);
   const warnings = findings(summary, settings, input, verdict, input.warnings);
-  const own = ownLines({ summary, settings, header, lengths, limits, verdict });
+  const own = ownLines({ summary, settings, header, end, lengths, limits, verdict });
   const result = vllmResult(parts);
   // Whatever --metadata put there: the key is ours, and it stands last.
   result.delete('tabby_load');

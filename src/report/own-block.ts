@@ -7,6 +7,7 @@ import type { ClientVerdict } from '../aggregate/quality.ts';
 import type { PercentileSource, RunSummary } from '../aggregate/summary.ts';
 import { LATENCY_METRICS } from '../metrics.ts';
 import type { RecordEnd, RecordHeader } from '../record/record.ts';
+import { hostBlock } from './gpus.ts';
 import type { LengthFindings } from './lengths.ts';
 import { planBlock } from './plan.ts';
 import { seriesBlock } from './series-block.ts';
@@ -58,6 +59,7 @@ export function ownBlock(parts: OwnParts): Block {
     outages: end['outages'],
     lost_workers: end['lost_workers'],
     limits: limitsBlock(parts.limits),
+    host: hostBlock(end['gpus'], summary.outputTokens),
     errors: errorsBlock(summary),
     retried: retriedBlock(summary),
     odd_answers: oddBlock(summary),

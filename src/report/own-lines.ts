@@ -4,7 +4,8 @@
 import type { LimitResult } from '../aggregate/limits.ts';
 import type { ClientVerdict } from '../aggregate/quality.ts';
 import type { RunSummary, SeriesSummary } from '../aggregate/summary.ts';
-import type { RecordHeader } from '../record/record.ts';
+import type { RecordEnd, RecordHeader } from '../record/record.ts';
+import { hostLines } from './gpus.ts';
 import type { LengthFindings } from './lengths.ts';
 import { limitLines } from './limits.ts';
 import { planLines } from './plan.ts';
@@ -19,6 +20,7 @@ export interface OwnLineParts {
   readonly summary: RunSummary;
   readonly settings: ReportSettings;
   readonly header: RecordHeader;
+  readonly end: RecordEnd;
   readonly lengths: LengthFindings;
   readonly limits: readonly LimitResult[];
   /** Null when nothing is known of the client's health. */
@@ -53,6 +55,7 @@ export function ownLines(parts: OwnLineParts): string[] {
     ...connectionLines(parts.summary),
     ...categoryLines(parts),
     ...limitLines(parts.limits),
+    ...hostLines(parts.end['gpus'], parts.summary.outputTokens),
   ].flatMap(laidOut);
   // One line whatever its length, at the end: scripts look for it.
   return [...remarks, ...(parts.verdict === null ? [] : [PREFIX + verdictLine(parts.verdict)])];
