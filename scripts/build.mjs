@@ -36,9 +36,28 @@ const result = await build({
   process.exit(1);
 });
 
+// The script of the report page runs in browsers. It is read only when a page is written.
+const page = await build({
+  absWorkingDir: root,
+  entryPoints: { 'report-page': 'page/draw.ts' },
+  outdir: out,
+  bundle: true,
+  minify: true,
+  format: 'iife',
+  platform: 'browser',
+  target: 'es2020',
+  define: { 'process.env.NODE_ENV': '"production"' },
+  legalComments: 'none',
+  metafile: true,
+  logLevel: 'warning',
+}).catch(async () => {
+  await rm(`${root}${out}`, { recursive: true, force: true });
+  process.exit(1);
+});
+
 // The licences of what was bundled travel with it.
 const bundled = new Set();
-for (const input of Object.keys(result.metafile.inputs)) {
+for (const input of [...Object.keys(result.metafile.inputs), ...Object.keys(page.metafile.inputs)]) {
   const match = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);
   if (match) bundled.add(match[1]);
 }

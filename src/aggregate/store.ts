@@ -250,6 +250,8 @@ export class RequestStore {
       generatedTexts: view((at) => this.#texts.get(at) ?? ''),
       errors: view((at) => this.#errors.get(at) ?? ''),
       successes: view((at) => this.isSuccess(at)),
+      takenTimes: view((at) => this.overAt(at) - this.#start.get(at)),
+      serverQueueTimes: view((at) => this.own('server_queue_time', at)),
     };
   }
 

@@ -44,6 +44,10 @@ export interface DetailViews {
   readonly generatedTexts: View<string>;
   readonly errors: View<string>;
   readonly successes: View<boolean>;
+  /** Send to the moment at which the request's place was free again, failed ones too, seconds. */
+  readonly takenTimes?: View<number>;
+  /** Wait in the server's queue as its usage tells, seconds; NaN where it tells none. */
+  readonly serverQueueTimes?: View<number>;
 }
 
 /** Failures of one kind. */

@@ -3,10 +3,12 @@ import { type Difference, differences, objections } from '../aggregate/compariso
 import { initHistograms } from '../aggregate/histogram.ts';
 import { EXIT, type ExitCode, usageError } from '../errors.ts';
 import type { CompareOptions } from '../options/table.ts';
-import { comparisonLines } from '../report/comparison.ts';
+import { comparisonLines, sentence } from '../report/comparison.ts';
+import { comparePage } from '../report/html-compare.ts';
 import { checkWritable, writeWhole } from '../report/result-file.ts';
 import { printable, printErr, printOut, writeOut } from '../report/terminal.ts';
 import { loadRun } from './compare-load.ts';
+import { putHtml } from './put-html.ts';
 
 /** A bound of `--fail-on`. */
 interface FailRule {
@@ -24,6 +26,7 @@ interface FailRule {
 export async function compareCommand(options: CompareOptions): Promise<ExitCode> {
   const rules = (options.failOn ?? []).map(readRule);
   if (options.json !== null && options.json !== '-') await checkWritable(options.json, '--json');
+  if (options.html !== null) await checkWritable(options.html, '--html');
   await initHistograms();
   const [first, ...others] = await Promise.all(options.files.map(loadRun));
   if (first === undefined || others.length === 0)
@@ -57,6 +60,10 @@ export async function compareCommand(options: CompareOptions): Promise<ExitCode>
   const text = `${JSON.stringify({ schema: 'tabby-load.compare/1', margin: options.margin, comparisons }, null, 2)}\n`;
   if (options.json === '-') writeOut(text);
   else if (options.json !== null) await writeWhole(options.json, [text], '--json');
+  if (options.html !== null) {
+    const compared = comparisons.map((one) => ({ ...one, words: sentence(one.differences, options.margin) }));
+    await putHtml(options.html, comparePage(compared, options.margin));
+  }
   return isMissed ? EXIT.limitMissed : EXIT.ok;
 }
 

@@ -5,15 +5,18 @@ import { histogramLog } from '../aggregate/histogram-log.ts';
 import { messageOf } from '../errors.ts';
 import type { RecordEnd, RecordHeader } from '../record/record.ts';
 import type { FinishedReport } from '../report/finish.ts';
+import { runPage } from '../report/html-run.ts';
 import { resultChunks } from '../report/json.ts';
 import { markdownLines } from '../report/markdown.ts';
 import { PROBE_NAME, resultPath, writeResult, writeWhole } from '../report/result-file.ts';
 import { printable, printErr, printOut, writeOut } from '../report/terminal.ts';
+import { putHtml } from './put-html.ts';
 import { type PlotOptions, plotPaths, putPlots } from './put-plots.ts';
 
 /** Options that say where a report goes. */
 export interface SavePlaces extends PlotOptions {
   readonly quiet: boolean;
+  readonly html: string | null;
   readonly format: 'console' | 'markdown';
   readonly json: string | null;
   readonly saveHdr: string | null;
@@ -41,7 +44,8 @@ export function resultOutputs(places: SavePlaces): [path: string, option: string
   const name = places.resultFilename ?? PROBE_NAME;
   const path = places.resultDir === null || isAbsolute(name) ? name : join(places.resultDir, name);
   const isSaved = places.saveResult || places.appendResult;
-  return [...(isSaved ? [[path, resultOption(places)] as [string, string]] : []), ...plotPaths(places, path)];
+  const html: [string, string][] = places.html === null ? [] : [[places.html, '--html']];
+  return [...(isSaved ? [[path, resultOption(places)] as [string, string]] : []), ...plotPaths(places, path), ...html];
 }
 
 /** The option that says where the result goes. */
@@ -70,6 +74,8 @@ export async function putOut({ report, header, end, places, histograms }: PutOut
   if (places.saveResult || places.appendResult) writers.push(() => saveResult(report, places));
   writers.push(() => putPlots(report, places, resultPath(report.settings, places, report.date)));
   if (saveHdr !== null) writers.push(() => saveHistograms(saveHdr, histograms(), header, end));
+  const { html } = places;
+  if (html !== null) writers.push(() => putHtml(html, runPage({ report, header, end })));
   const troubles: unknown[] = [];
   for (const write of writers) await write().catch((error: unknown) => troubles.push(error));
   // The first ends the program; the others are told here.

@@ -55,6 +55,7 @@ function checkDistinct(options: RunOptions): void {
     ['--save-records', options.saveRecords],
     ['--json', options.json === '-' ? null : options.json],
     ['--save-hdr', options.saveHdr],
+    ['--html', options.html],
     ['--samples-out', options.samplesOut],
   ];
   const seen = new Map<string, string>();

@@ -16,6 +16,7 @@ export function optionsOfRuns(options: RunOptions): readonly RunOptions[] {
       resultFilename: options.appendResult ? options.resultFilename : name(options.resultFilename),
       // Stdout has room for one document: that of the last run, which tells of all.
       json: options.json === '-' ? (isLast ? '-' : null) : isLast ? options.json : name(options.json),
+      html: isLast ? options.html : name(options.html),
       quiet: options.quiet || (options.json === '-' && !isLast),
       samplesOut: k === 0 ? options.samplesOut : null,
     };

@@ -71,6 +71,7 @@ export function levelOptions(options: SweepOptions, own: Pick<LevelInput, 'axis'
     selfTimed: null,
     uniquePrompts: false,
     json: null,
+    html: null,
     saveRecords: null,
     saveResult: false,
     appendResult: false,

@@ -15,12 +15,15 @@ import type { SweepOptions } from '../options/table.ts';
 import { nowMs, wallClock } from '../record/clock.ts';
 import { SWEEP_SCHEMA, type SweepAxis, type SweepDocument, type SweepLevel } from '../record/sweep.ts';
 import { localStamp } from '../report/finish.ts';
+import { sweepPage } from '../report/html-sweep.ts';
 import { limitLines } from '../report/limits.ts';
+import { checkWritable } from '../report/result-file.ts';
 import { sweepLines } from '../report/sweep-table.ts';
 import { hideOnTerminal, printable, printErr, printOut } from '../report/terminal.ts';
 import { concealed } from '../secrets.ts';
 import { jobBound, type ServerFound } from '../transport/server.ts';
 import { formatDuration } from '../units.ts';
+import { putHtml } from './put-html.ts';
 import { checkKind } from './run.ts';
 import { bannerLine } from './run-notices.ts';
 import { checkReady } from './run-ready.ts';
@@ -68,6 +71,7 @@ export async function sweepCommand(options: SweepOptions): Promise<ExitCode> {
   const folder = options.resume ?? options.sweepDir ?? `sweep-${localStamp(startedAt)}`;
   const earlier = options.resume === null ? null : await readSweep(options.resume);
   await claimFolder(folder, earlier !== null);
+  if (options.html !== null) await checkWritable(options.html, '--html');
   const signals = new SetupSignals();
   try {
     const started = begin(options, folder, startedAt, earlier);
@@ -196,6 +200,7 @@ async function carryOn(sweep: Sweep, outer: SetupSignals): Promise<ExitCode> {
   await saveSweep(sweep.folder, sweep.document);
   for (const line of sweepLines(sweep.document)) if (!sweep.options.quiet) printOut(line);
   printErr(`tabby-load: sweep: ${printable(join(sweep.folder, 'sweep.json'))}`);
+  if (sweep.options.html !== null) await putHtml(sweep.options.html, sweepPage(sweep.document));
   if (!isComplete) printErr(`tabby-load: go on with the same command and --resume ${printable(sweep.folder)}`);
   return code ?? codeOf(sweep.document);
 }

@@ -6,6 +6,7 @@ import type { CommandName, Form, OptionSpec, OptionsOf, OptionTable } from './sp
 import { COMPARE_OPTIONS } from './table-compare.ts';
 import { DATA_OPTIONS } from './table-data.ts';
 import { HOST_OPTIONS } from './table-host.ts';
+import { HTML_OPTIONS } from './table-html.ts';
 import { LENGTH_OPTIONS } from './table-lengths.ts';
 import { LIMIT_OPTIONS } from './table-limits.ts';
 import { LOAD_OPTIONS } from './table-load.ts';
@@ -25,6 +26,7 @@ const TABLE = {
   ...LENGTH_OPTIONS,
   ...REQUEST_OPTIONS,
   ...RESULT_OPTIONS,
+  ...HTML_OPTIONS,
   ...LIMIT_OPTIONS,
   ...MOCK_OPTIONS,
   ...COMPARE_OPTIONS,

@@ -2,7 +2,8 @@
 import type { Difference, Verdict } from '../aggregate/comparison.ts';
 import { printable } from './terminal.ts';
 
-const WORDS: Readonly<Record<Verdict, string>> = {
+/** Verdicts as tables say them. */
+export const VERDICT_WORDS: Readonly<Record<Verdict, string>> = {
   better: 'better',
   worse: 'WORSE',
   same: 'same',
@@ -25,7 +26,7 @@ export function comparisonLines(
       figure(b),
       relative === null ? '' : percent(relative),
       interval === null ? '' : `${percent(interval[0])} to ${percent(interval[1])}`,
-      WORDS[verdict],
+      VERDICT_WORDS[verdict],
     ]),
   ];
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
@@ -38,7 +39,8 @@ export function comparisonLines(
   return [`A: ${printable(names[0])}`, `B: ${printable(names[1])}`, '', ...table, '', sentence(all, margin)];
 }
 
-function sentence(all: readonly Difference[], margin: number): string {
+/** What the differences come to. */
+export function sentence(all: readonly Difference[], margin: number): string {
   const judged = all.filter(({ verdict }) => verdict !== 'unknown');
   if (judged.length === 0) {
     return 'Whether these differences are more than chance cannot be said: neither file has values per request (--save-records, --save-detailed).';

@@ -1,0 +1,128 @@
+/**
+ * The script of a report page: draws the charts that stand in the page as data, follows the colour scheme, and lets charts be zoomed by
+ * buttons, keys and wheel. Bundled into dist/report-page.js at build time. Texts from outside only ever become text nodes of SVG:
+ * tooltips are drawn, not written as HTML.
+ */
+import { BarChart as Bars, CustomChart, LineChart } from 'echarts/charts';
+import {
+  DataZoomComponent,
+  GridComponent,
+  LegendComponent,
+  MarkAreaComponent,
+  MarkLineComponent,
+  TooltipComponent,
+} from 'echarts/components';
+import { type ECharts, init, use } from 'echarts/core';
+import { SVGRenderer } from 'echarts/renderers';
+import type { PageChart } from '../src/report/html-data.ts';
+import { optionOf } from './options.ts';
+import { colours, isDark } from './theme.ts';
+
+use([
+  Bars,
+  CustomChart,
+  LineChart,
+  DataZoomComponent,
+  GridComponent,
+  LegendComponent,
+  MarkAreaComponent,
+  MarkLineComponent,
+  TooltipComponent,
+  SVGRenderer,
+]);
+
+interface Drawn {
+  readonly element: HTMLElement;
+  readonly chart: PageChart;
+  readonly instance: ECharts;
+}
+
+const charts = JSON.parse(document.getElementById('charts')?.textContent ?? '{}') as Readonly<
+  Record<string, PageChart>
+>;
+const drawn: Drawn[] = [];
+
+function drawAll(): void {
+  for (const element of document.querySelectorAll<HTMLElement>('[data-chart]')) {
+    const chart = charts[element.dataset['chart'] ?? ''];
+    if (chart === undefined) continue;
+    if (chart.type === 'xy' && chart.panels.length > 2) element.classList.add('tall');
+    const instance = init(element, null, { renderer: 'svg' });
+    drawn.push({ element, chart, instance });
+    makeZoomable(element, instance);
+  }
+  paint();
+}
+
+function paint(): void {
+  for (const { element, chart, instance } of drawn) {
+    instance.setOption(optionOf(chart, colours(), element.clientWidth), { notMerge: true });
+  }
+}
+
+/** One step of a zoom: both ends in percent of the whole. */
+function zoomed(action: string, start: number, end: number): [number, number] {
+  const width = end - start;
+  if (action === 'all') return [0, 100];
+  if (action === 'in') return [start + width / 4, end - width / 4];
+  if (action === 'out') return [Math.max(0, start - width / 2), Math.min(100, end + width / 2)];
+  const step = action === 'left' ? -Math.min(width / 2, start) : Math.min(width / 2, 100 - end);
+  return [start + step, end + step];
+}
+
+const KEYS: Readonly<Record<string, string>> = {
+  '+': 'in',
+  '=': 'in',
+  '-': 'out',
+  ArrowLeft: 'left',
+  ArrowRight: 'right',
+  '0': 'all',
+};
+
+function makeZoomable(element: HTMLElement, instance: ECharts): void {
+  const buttons = element.parentElement?.querySelectorAll<HTMLElement>('[data-zoom]') ?? [];
+  if (buttons.length === 0) return;
+  const act = (action: string): void => {
+    const { dataZoom } = instance.getOption() as { dataZoom?: { start?: number; end?: number }[] };
+    const [start, end] = zoomed(action, dataZoom?.[0]?.start ?? 0, dataZoom?.[0]?.end ?? 100);
+    instance.dispatchAction({ type: 'dataZoom', dataZoomIndex: 0, start, end });
+    element.dataset['shown'] = `${Math.round(start)}-${Math.round(end)}`;
+  };
+  for (const button of buttons) button.addEventListener('click', () => act(button.dataset['zoom'] ?? 'all'));
+  element.addEventListener('keydown', (event) => {
+    const action = KEYS[event.key];
+    if (action === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    act(action);
+  });
+}
+
+function setUpTheme(): void {
+  const button = document.getElementById('theme');
+  const show = (): void => {
+    button?.setAttribute('aria-pressed', String(isDark()));
+    paint();
+  };
+  button?.addEventListener('click', () => {
+    document.documentElement.dataset['theme'] = isDark() ? 'light' : 'dark';
+    show();
+  });
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', show);
+  button?.setAttribute('aria-pressed', String(isDark()));
+}
+
+// Tables that are folded would be missing on paper.
+addEventListener('beforeprint', () => {
+  for (const details of document.querySelectorAll('details')) details.open = true;
+});
+let timer = 0;
+addEventListener('resize', () => {
+  clearTimeout(timer);
+  timer = window.setTimeout(() => {
+    for (const { instance } of drawn) instance.resize();
+    paint();
+  }, 100);
+});
+
+drawAll();
+setUpTheme();

@@ -1,0 +1,44 @@
+/** The command of a run as its records tell it: the options that are not the defaults. Secrets are in no record. */
+import { recordName } from '../options/redact.ts';
+import type { OptionSpec } from '../options/spec.ts';
+import { OPTIONS } from '../options/table.ts';
+
+const PLAIN = /^[\w@%+=:,./-]+$/;
+
+function quoted(word: string): string {
+  return PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** Words of an option's value. */
+function wordsOf(value: unknown, { type }: OptionSpec): string[] {
+  if (Array.isArray(value)) return type === 'csv' || type === 'csv-numbers' ? [value.join(',')] : value.map(String);
+  if (typeof value === 'object' && value !== null) {
+    if (type === 'json' || type === 'range-ratio') return [JSON.stringify(value)];
+    return Object.entries(value).map(([key, item]) => `${key}${type === 'slo' ? ':' : '='}${String(item)}`);
+  }
+  if (type === 'duration') return [value === null ? 'off' : `${String(value)}ms`];
+  return [value === Number.POSITIVE_INFINITY ? 'inf' : String(value)];
+}
+
+/**
+ * A command line that asks for the same.
+ * @param words the command itself: `run`, `sweep`
+ * @param options as records and results hold them, by vLLM's names
+ */
+export function commandLine(words: string, options: Readonly<Record<string, unknown>>): string {
+  const parts = [`tabby-load ${words}`];
+  for (const [name, spec] of Object.entries(OPTIONS)) {
+    const key = recordName(name, spec);
+    const value = options[key];
+    if (value === undefined || value === null || name === 'request-id-prefix') continue;
+    const usual = [spec.default, spec.defaults?.run].map((one) => JSON.stringify(one));
+    if (usual.includes(JSON.stringify(value)) || value === Number.POSITIVE_INFINITY) continue;
+    if (spec.type === 'boolean') {
+      if (value === true) parts.push(`--${name}`);
+      else if (spec.negatable === true) parts.push(`--no-${name}`);
+      continue;
+    }
+    parts.push(`--${name} ${wordsOf(value, spec).map(quoted).join(' ')}`);
+  }
+  return parts.join(' \\\n  ');
+}
