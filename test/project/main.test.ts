@@ -78,8 +78,11 @@ describe('the program', () => {
     // Code that runs before the program and breaks something under it.
     const preload = (code: string) => ({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` });
     const inside = "Object.defineProperty(process.stdout, 'isTTY', { get() { throw new Error('boom'); } })";
-    const outside = "setTimeout(() => { throw new Error('boom'); }, 50)";
-    const rejected = "setTimeout(() => { Promise.reject(new Error('boom')); }, 50)";
+    /** As soon as the program listens for what nobody caught, however long its start takes. */
+    const once = (event: string, act: string) =>
+      `const t = setInterval(() => { if (process.listenerCount('${event}') > 0) { clearInterval(t); ${act} } }, 2)`;
+    const outside = once('uncaughtException', "throw new Error('boom');");
+    const rejected = once('unhandledRejection', "Promise.reject(new Error('boom'));");
 
     it.each([
       ['in a command', inside, ['--help']],
