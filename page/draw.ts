@@ -47,6 +47,9 @@ function drawAll(): void {
     const chart = charts[element.dataset['chart'] ?? ''];
     if (chart === undefined) continue;
     if (chart.type === 'xy' && chart.panels.length > 2) element.classList.add('tall');
+    if (chart.type === 'bars' && chart.isHorizontal === true) {
+      element.style.height = `${90 + (14 + 14 * chart.series.length) * chart.categories.length}px`;
+    }
     const instance = init(element, null, { renderer: 'svg' });
     drawn.push({ element, chart, instance });
     makeZoomable(element, instance);

@@ -16,6 +16,8 @@ type Option = Record<string, unknown>;
 
 const DASHES = ['solid', 'dashed', 'dotted', [8, 3, 2, 3], [2, 6], [12, 4]] as const;
 const SYMBOLS = ['circle', 'rect', 'triangle', 'diamond', 'pin', 'arrow'] as const;
+/** A limit farther off than so many times the highest value is not drawn; the tables have it. */
+const FAR = 8;
 /** More points than this are drawn without symbols. */
 const FEW_POINTS = 40;
 
@@ -38,19 +40,33 @@ function shown(value: number, kind: AxisKind): string {
     const digits = Math.max(0, Math.ceil(Math.log10(value)) - 2);
     return `${value >= 1e7 ? percent : Number(percent.toFixed(digits + 1))} %`;
   }
+  if (kind === 'percent') return `${Number(value.toFixed(2))} %`;
   const digits = Math.abs(value) >= 100 || Number.isInteger(value) ? 0 : Math.abs(value) >= 1 ? 2 : 4;
   return Number(value.toFixed(digits)).toLocaleString('en-US', { maximumFractionDigits: 6 });
 }
 
-const UNITS: Readonly<Record<AxisKind, string>> = { ms: ' ms', s: ' s', count: '', percentile: '', rate: '/s' };
+const UNITS: Readonly<Record<AxisKind, string>> = {
+  ms: ' ms',
+  s: ' s',
+  count: '',
+  percentile: '',
+  percent: '',
+  rate: '',
+};
 
 function axisOf(axis: PageAxis, colours: Colours): Option {
   return {
     type: axis.isLog === true ? 'log' : 'value',
+    ...(axis.logBase === undefined ? {} : { logBase: axis.logBase }),
     ...(axis.min === undefined ? {} : { min: axis.min }),
     ...(axis.max === undefined ? {} : { max: axis.max }),
     axisLine: { show: true, lineStyle: { color: colours.dim } },
-    axisLabel: { color: colours.dim, hideOverlap: true, formatter: (value: number) => shown(value, axis.kind) },
+    axisLabel: {
+      color: colours.dim,
+      hideOverlap: true,
+      ...(axis.kind === 's' ? { showMaxLabel: false } : {}),
+      formatter: (value: number) => shown(value, axis.kind),
+    },
     splitLine: { lineStyle: { color: colours.line } },
     nameTextStyle: { color: colours.dim },
     ...(axis.kind === 'count' ? { minInterval: 1 } : {}),
@@ -83,7 +99,7 @@ function xyOption(chart: XyChart, colours: Colours, width: number): Option {
   const inner = whole - top - bottom;
   let index = 0;
   const series = chart.panels.flatMap((panel, at) =>
-    panel.series.map((one, k) => seriesOf(one, { panel, at, colours, index: index++, chart, isFirst: k === 0 })),
+    panel.series.map((one, k) => seriesOf(one, { panel, at, colours, index: index++, inPanel: k, chart })),
   );
   return {
     tooltip: { ...tooltip(colours), formatter: (items: unknown) => tooltipText(items, chart) },
@@ -92,8 +108,8 @@ function xyOption(chart: XyChart, colours: Colours, width: number): Option {
     grid: chart.panels.map((_, k) => ({
       left: 64,
       right: isNarrow ? 16 : 32,
-      top: top + (inner * share * k) / 100 + (k > 0 ? 14 : 0),
-      height: (inner * share) / 100 - (k > 0 ? 14 : 0) - (k < count - 1 ? 8 : 0),
+      top: top + (inner * share * k) / 100 + (k > 0 ? 22 : 0),
+      height: (inner * share) / 100 - (k > 0 ? 22 : 0) - (k < count - 1 ? 8 : 0),
     })),
     xAxis: chart.panels.map((_, k) => {
       const isLast = k === count - 1;
@@ -105,10 +121,11 @@ function xyOption(chart: XyChart, colours: Colours, width: number): Option {
         axisLabel: { ...(axis['axisLabel'] as Option), show: isLast },
       };
     }),
-    yAxis: chart.panels.map(({ y }, k) => ({
-      ...axisOf(y, colours),
+    yAxis: chart.panels.map((panel, k) => ({
+      ...axisOf(panel.y, colours),
+      ...reach(panel),
       gridIndex: k,
-      name: y.name,
+      name: panel.y.name,
       nameLocation: 'end',
       nameGap: 8,
       nameTextStyle: { color: colours.dim, align: 'right' },
@@ -117,6 +134,15 @@ function xyOption(chart: XyChart, colours: Colours, width: number): Option {
     ...(chart.canZoom === true ? { dataZoom: zooms(colours, { xAxisIndex: chart.panels.map((_, k) => k) }) } : {}),
     series,
   };
+}
+
+/** Limits belong in sight, unless they are so far off that nothing else could be seen. */
+function reach({ series, limits = [] }: PagePanel): Option {
+  const most = Math.max(0, ...series.flatMap(({ points }) => points.map(([, y]) => y ?? 0)));
+  const near = limits.map(({ value }) => value).filter((value) => value > most && value <= most * FAR);
+  if (near.length === 0) return {};
+  const step = 10 ** Math.floor(Math.log10(Math.max(...near)));
+  return { max: Math.ceil((Math.max(...near) * 1.1) / step) * step };
 }
 
 function zooms(colours: Colours, axes: Option): Option[] {
@@ -134,10 +160,11 @@ interface Place {
   readonly colours: Colours;
   readonly index: number;
   readonly chart: XyChart;
-  readonly isFirst: boolean;
+  /** Place within the panel. */
+  readonly inPanel: number;
 }
 
-function seriesOf(one: PageSeries, { panel, at, colours, index, chart, isFirst }: Place): Option {
+function seriesOf(one: PageSeries, { panel, at, colours, index, inPanel, chart }: Place): Option {
   const color = colours.series[index % colours.series.length] as string;
   const isBars = one.shape === 'bars';
   const hasSymbols = one.points.length <= FEW_POINTS || one.points.filter(([, y]) => y !== null).length <= FEW_POINTS;
@@ -156,15 +183,15 @@ function seriesOf(one: PageSeries, { panel, at, colours, index, chart, isFirst }
     ...(isBars
       ? { barWidth: 4 }
       : {
-          lineStyle: { color, width: 2, type: DASHES[index % DASHES.length] },
+          lineStyle: { color, width: one.shape === 'points' ? 0 : 2, type: DASHES[inPanel % DASHES.length] },
           symbol: SYMBOLS[index % SYMBOLS.length],
-          symbolSize: 8,
-          showSymbol: hasSymbols,
+          symbolSize: one.shape === 'points' ? 5 : 8,
+          showSymbol: hasSymbols || one.shape === 'points',
           connectNulls: true,
           ...(one.shape === 'step' ? { step: 'end' } : {}),
           ...(one.shape === 'area' || one.shape === 'step' ? { areaStyle: { color, opacity: 0.18 } } : {}),
         }),
-    ...(isFirst ? marksOf(panel, chart, colours) : {}),
+    ...(inPanel === 0 ? marksOf(panel, chart, colours) : {}),
   };
 }
 
@@ -221,35 +248,68 @@ function tooltipText(items: unknown, chart: XyChart): string {
 }
 
 function barOption(chart: BarChart, colours: Colours): Option {
+  const isSide = chart.isHorizontal === true;
+  const names = {
+    type: 'category',
+    data: chart.categories,
+    inverse: isSide,
+    axisLabel: { color: colours.dim, interval: 0, ...(isSide ? {} : { width: 90, overflow: 'break' }) },
+    axisLine: { lineStyle: { color: colours.dim } },
+  };
+  const values = {
+    ...axisOf(chart.y, colours),
+    name: chart.y.name,
+    ...(isSide ? { nameLocation: 'middle', nameGap: 28 } : {}),
+  };
   return {
     tooltip: { ...tooltip(colours), axisPointer: { type: 'shadow' } },
-    legend: legend(colours),
-    grid: { left: 64, right: 24, top: 48, bottom: 56 },
-    xAxis: {
-      type: 'category',
-      data: chart.categories,
-      axisLabel: {
-        color: colours.dim,
-        interval: 0,
-        hideOverlap: false,
-        rotate: chart.categories.length > 6 ? 30 : 0,
-        width: 110,
-        overflow: 'break',
-      },
-      axisLine: { lineStyle: { color: colours.dim } },
+    legend: { ...legend(colours), show: chart.series.length > 1, data: chart.series.map(({ name }) => name) },
+    grid: isSide
+      ? { left: 8, right: 24, top: chart.series.length > 1 ? 32 : 8, bottom: 48, containLabel: true }
+      : { left: 64, right: 24, top: 60, bottom: 48 },
+    xAxis: isSide ? values : names,
+    yAxis: isSide ? names : values,
+    series: [
+      ...chart.series.map(({ name, values: data }, k) => ({
+        name,
+        type: 'bar',
+        data,
+        barMaxWidth: isSide ? 12 : 48,
+        itemStyle: {
+          color: colours.series[k % colours.series.length],
+          borderColor: colours.text,
+          borderWidth: k === 0 ? 0 : 1,
+          borderType: 'dashed',
+        },
+      })),
+      ...(isSide && chart.ranges !== undefined ? [whiskers(chart.ranges, colours)] : []),
+    ],
+  };
+}
+
+/** Intervals as lines with a stop at each end. */
+function whiskers(ranges: NonNullable<BarChart['ranges']>, colours: Colours): Option {
+  return {
+    name: '95 % interval',
+    type: 'custom',
+    silent: true,
+    encode: { x: [1, 2], y: 0 },
+    data: ranges.flatMap((range, k) => (range === null ? [] : [[k, range[0], range[1]]])),
+    z: 5,
+    renderItem: (_: unknown, api: RowApi) => {
+      const [x0, y] = api.coord([api.value(1), api.value(0)]);
+      const x1 = api.coord([api.value(2), api.value(0)])[0];
+      const style = { stroke: colours.text, lineWidth: 1.5 };
+      const stroke = (a: number, b: number, c: number, d: number) => ({
+        type: 'line',
+        shape: { x1: a, y1: b, x2: c, y2: d },
+        style,
+      });
+      return {
+        type: 'group',
+        children: [stroke(x0, y, x1, y), stroke(x0, y - 5, x0, y + 5), stroke(x1, y - 5, x1, y + 5)],
+      };
     },
-    yAxis: { ...axisOf(chart.y, colours), name: chart.y.name },
-    series: chart.series.map(({ name, values }, k) => ({
-      name,
-      type: 'bar',
-      data: values,
-      itemStyle: {
-        color: colours.series[k % colours.series.length],
-        borderColor: colours.text,
-        borderWidth: k === 0 ? 0 : 1,
-        borderType: 'dashed',
-      },
-    })),
   };
 }
 
@@ -266,7 +326,8 @@ function waterfallOption({ rows }: WaterfallChart, colours: Colours): Option {
     legend: { ...legend(colours), data: [...PARTS], selectedMode: false },
     grid: { left: 64, right: 44, top: 58, bottom: 84 },
     xAxis: {
-      ...axisOf({ name: '', kind: 's', min: 0 }, colours),
+      ...axisOf({ name: '', kind: 's', min: 0, max: Math.max(...rows.map((row) => row[5])) }, colours),
+      axisLine: { onZero: false, lineStyle: { color: colours.dim } },
       name: 'seconds since the first request was sent',
       nameLocation: 'middle',
       nameGap: 28,

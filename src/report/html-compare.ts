@@ -35,7 +35,11 @@ function sectionOf({ a, b, differences }: Compared, k: number): PageSection {
     chart: {
       type: 'bars',
       categories: shown.map(({ key }) => key),
-      y: { name: 'difference, %', kind: 'count' },
+      y: { name: 'difference of B from A; lines: 95 % interval', kind: 'percent' },
+      isHorizontal: true,
+      ranges: shown.map(({ interval }) =>
+        interval === null ? null : [rounded(interval[0] * 100), rounded(interval[1] * 100)],
+      ),
       series: [
         { name: 'difference of B from A, %', values: shown.map(({ relative }) => rounded((relative ?? 0) * 100)) },
       ],

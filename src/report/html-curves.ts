@@ -8,6 +8,9 @@ const CURVE_POINTS = 160;
 /** Bins of a histogram. */
 const BINS = 48;
 
+/** A nanosecond. */
+const LEAST_MS = 1e-6;
+
 /** The values in ascending order; what is no number is left out. */
 export function ascending(values: ArrayLike<number>): Float64Array {
   return Float64Array.from(values).filter(Number.isFinite).sort();
@@ -44,7 +47,7 @@ export function percentileCurve(sorted: Float64Array): Point[] {
 
 /** Counts in bins of equal width on a log scale; [lower border, count], and a last border with 0. */
 export function logHistogram(sorted: Float64Array): Point[] {
-  const positive = sorted.filter((value) => value > 0);
+  const positive = sorted.filter((value) => value >= LEAST_MS);
   const zeros = sorted.length - positive.length;
   if (positive.length === 0) return zeros === 0 ? [] : [[0.001, zeros]];
   const low = positive[0] as number;
@@ -54,7 +57,7 @@ export function logHistogram(sorted: Float64Array): Point[] {
     const bin = Math.min(BINS - 1, Math.floor(Math.log(value / low) / Math.log(ratio)));
     counts[bin] = (counts[bin] as number) + 1;
   }
-  // Gaps of 0 (frames that shared a read) have no place on a log axis: they stand with the smallest.
+  // Gaps of 0 (frames that shared a read) and below what a clock tells have no place on a log axis: they stand with the smallest.
   counts[0] = (counts[0] as number) + zeros;
   return [...counts.map((count, k): Point => [rounded(low * ratio ** k), count]), [rounded(low * ratio ** BINS), 0]];
 }

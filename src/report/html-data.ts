@@ -18,13 +18,15 @@ export interface PageTable {
 export type Point = readonly [x: number, y: number | null];
 
 /** How values of an axis are written: times in ms, seconds, plain counts, or 1/(1-p) as a percentile. */
-export type AxisKind = 'ms' | 's' | 'count' | 'percentile' | 'rate';
+export type AxisKind = 'ms' | 's' | 'count' | 'percentile' | 'percent' | 'rate';
 
 /** An axis. */
 export interface PageAxis {
   readonly name: string;
   readonly kind: AxisKind;
   readonly isLog?: boolean;
+  /** Base of a log axis, 10 where it is not said. */
+  readonly logBase?: number;
   readonly min?: number;
   readonly max?: number;
 }
@@ -33,7 +35,7 @@ export interface PageAxis {
 export interface PageSeries {
   readonly name: string;
   readonly points: readonly Point[];
-  readonly shape: 'line' | 'step' | 'bars' | 'area';
+  readonly shape: 'line' | 'step' | 'bars' | 'area' | 'points';
   /** Text at each point, in the order of the points. */
   readonly labels?: readonly string[];
 }
@@ -58,12 +60,15 @@ export interface XyChart {
   readonly canZoom?: boolean;
 }
 
-/** Bars side by side, by category. */
+/** Bars side by side, by category; `ranges` is an interval around the bar of each category. */
 export interface BarChart {
   readonly type: 'bars';
   readonly categories: readonly string[];
   readonly y: PageAxis;
   readonly series: readonly { readonly name: string; readonly values: readonly (number | null)[] }[];
+  readonly ranges?: readonly (readonly [low: number, high: number] | null)[];
+  /** Names below or beside the bars. */
+  readonly isHorizontal?: boolean;
 }
 
 /** A request of the waterfall, seconds after the first was sent: due, sent, first and last token; a failed one has no tokens. */

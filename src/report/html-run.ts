@@ -2,10 +2,11 @@
 import type { DetailViews, RunSummary, SeriesSummary } from '../aggregate/summary.ts';
 import type { RecordEnd, RecordHeader } from '../record/record.ts';
 import type { FinishedReport } from './finish.ts';
+import { hostLines } from './gpus.ts';
 import { commandLine } from './html-command.ts';
 import { ascending, logHistogram, percentileCurve, rounded } from './html-curves.ts';
-import type { Cell, PageData, PageFigure, PageSection, PageSeries, Point } from './html-data.ts';
-import { firstStart, timelineChart, timelineOf, waterfallRows } from './html-timeline.ts';
+import type { Cell, PageAxis, PageData, PageFigure, PageSection, PageSeries, Point } from './html-data.ts';
+import { timelineChart, timelineOf, waterfallRows } from './html-timeline.ts';
 import { limitLines } from './limits.ts';
 import { perSecond } from './vllm-result.ts';
 import { warningText } from './warnings.ts';
@@ -41,6 +42,7 @@ export function runPage(input: RunPageInput): PageData {
       ...(detail === null ? [] : timeSections(detail, summary)),
       ...serverSections(summary),
       ...categorySections(summary),
+      ...hostSections(input),
       ...errorSections(summary),
       healthSection(input),
       provenance(input),
@@ -210,13 +212,19 @@ function distributionSections(detail: DetailViews): PageSection[] {
         title: `Histogram of ${name}`,
         chart: {
           type: 'xy',
-          x: { name: `${name}, ms`, kind: 'ms', isLog: true },
+          x: histogramAxis(name, points),
           panels: [{ y: { name: 'count', kind: 'count', min: 0 }, series: [{ name, shape: 'step', points }] }],
         },
         chartText: `${figure(sorted.length, 0)} values of ${name} from ${figure(sorted[0]!)} to ${figure(sorted.at(-1)!)} ms`,
       };
     }),
   ];
+}
+
+/** A log axis where it is of use, else a plain one, from the first to the last bin. */
+function histogramAxis(name: string, points: readonly Point[]): PageAxis {
+  const [min, max] = [points[0]?.[0] ?? 0, points.at(-1)?.[0] ?? 1];
+  return { name: `${name}, ms`, kind: 'ms', isLog: max > 20 * min, min, max };
 }
 
 function timeSections(detail: DetailViews, { steady }: RunSummary): PageSection[] {
@@ -249,7 +257,7 @@ function timeSections(detail: DetailViews, { steady }: RunSummary): PageSection[
         'Waiting at the client and in the server’s queue (where it tells), then the prompt, then the answer.',
       ],
       chart: { type: 'waterfall', rows },
-      chartText: `${rows.length} requests as bars over time, from ${figure(0)} s after ${firstStart(detail) === 0 ? 'the start' : 'the first was sent'}`,
+      chartText: `${rows.length} requests as bars over time, each from its sending to its last token`,
     },
   ];
 }
@@ -272,6 +280,7 @@ function serverSections({ own, metrics }: RunSummary): PageSection[] {
       words: ['Times from the server’s usage (rounded by it to 10 ms) beside those of the client.'],
       chart: {
         type: 'bars',
+        isHorizontal: true,
         categories: told.map(([name]) => name),
         y: { name: 'ms', kind: 'ms', min: 0 },
         series: [
@@ -299,6 +308,7 @@ function categorySections(summary: RunSummary): PageSection[] {
       title: 'Categories',
       chart: {
         type: 'bars',
+        isHorizontal: true,
         categories: categories.map(({ category }) => category),
         y: { name: 'ms', kind: 'ms', min: 0 },
         series: [
@@ -321,6 +331,11 @@ function categorySections(summary: RunSummary): PageSection[] {
       },
     },
   ];
+}
+
+function hostSections({ end, report }: RunPageInput): PageSection[] {
+  const words = hostLines(end['gpus'], report.summary.outputTokens);
+  return words.length === 0 ? [] : [{ id: 'host', title: 'GPUs of the host', words }];
 }
 
 function errorSections({ errorKinds, failed, completed }: RunSummary): PageSection[] {

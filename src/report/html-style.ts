@@ -29,10 +29,10 @@ section{padding:24px 0 8px;border-bottom:1px solid var(--line)}
 .chart.tall{height:560px}
 .hint{font-size:13px}
 .wide{overflow-x:auto}
-table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums;overflow-wrap:normal}
+table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums;overflow-wrap:normal}
 caption{text-align:left;font-size:13px;padding-bottom:4px}
-th,td{padding:5px 10px;border-top:1px solid var(--line);text-align:left;vertical-align:top}
-thead th{border-top:0;font-size:13px;color:var(--dim);font-weight:600;white-space:nowrap}
+th,td{padding:5px 8px;border-top:1px solid var(--line);text-align:left;vertical-align:top}
+thead th{border-top:0;font-size:12.5px;color:var(--dim);font-weight:600;white-space:nowrap}
 tbody th{font-weight:600}
 .n{text-align:right;white-space:nowrap}
 details{margin:8px 0}summary{cursor:pointer;color:var(--link)}

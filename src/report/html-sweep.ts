@@ -3,7 +3,7 @@ import { parseLimit } from '../limits.ts';
 import type { SweepDocument, SweepLatency, SweepLevel } from '../record/sweep.ts';
 import { commandLine } from './html-command.ts';
 import { rounded } from './html-curves.ts';
-import type { Cell, PageData, PageFigure, PagePanel, PageSection, PageSeries, Point } from './html-data.ts';
+import type { Cell, PageAxis, PageData, PageFigure, PagePanel, PageSection, PageSeries, Point } from './html-data.ts';
 import { figure } from './html-run.ts';
 
 type LatencyName = 'ttft' | 'tpot' | 'itl' | 'e2el';
@@ -143,6 +143,12 @@ function latencyPanel(name: string, metric: LatencyName, levels: readonly SweepL
   };
 }
 
+/** Levels are doubled more often than not: each doubling has the same width. */
+function loadAxis(name: string, levels: readonly SweepLevel[]): PageAxis {
+  const all = levels.map(({ level }) => level);
+  return { name, kind: 'rate', isLog: true, logBase: 2, min: Math.min(...all), max: Math.max(...all) };
+}
+
 function chartSections(sweep: SweepDocument, levels: readonly SweepLevel[]): PageSection[] {
   const { answer } = sweep;
   const unit = unitOf(sweep);
@@ -154,7 +160,7 @@ function chartSections(sweep: SweepDocument, levels: readonly SweepLevel[]): Pag
       title: 'Throughput and latency by load',
       chart: {
         type: 'xy',
-        x: { name: unit, kind: 'count', isLog: true },
+        x: loadAxis(unit, levels),
         ...(answer.knee === null
           ? {}
           : {

@@ -154,8 +154,8 @@ export function timelineChart(
       {
         y: { name: 'TTFT, ms', kind: 'ms', min: 0 },
         series: [
-          { name: 'TTFT, median', shape: 'line', points: points(line.medianTtftMs) },
-          { name: 'TTFT, longest', shape: 'line', points: points(line.maxTtftMs) },
+          { name: 'TTFT, median', shape: 'points', points: points(line.medianTtftMs) },
+          { name: 'TTFT, longest', shape: 'points', points: points(line.maxTtftMs) },
         ],
       },
       {
