@@ -47,6 +47,10 @@ const page = await build({
   platform: 'browser',
   target: 'es2020',
   define: { 'process.env.NODE_ENV': '"production"' },
+  // Pages are sent to others: the notices of the libraries go along.
+  banner: {
+    js: '/*! Charts: Apache ECharts (https://echarts.apache.org), Copyright The Apache Software Foundation, Apache License 2.0; zrender, Copyright (c) 2017 Baidu Inc., BSD-3-Clause */',
+  },
   legalComments: 'none',
   metafile: true,
   logLevel: 'warning',
