@@ -10,6 +10,7 @@ body{margin:0 auto;max-width:1120px;padding:24px;background:var(--bg);color:var(
 h1{font-size:24px;line-height:1.25;margin:0}
 h2{font-size:17px;margin:0 0 8px}
 p{margin:0 0 8px}
+#theme{flex:none}
 .facts,.hint,.note,caption{color:var(--dim)}
 .facts{margin-top:4px}
 .answer{font-size:18px;line-height:1.5;margin:16px 0}
