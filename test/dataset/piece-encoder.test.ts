@@ -142,7 +142,7 @@ describe('a small tokenizer', () => {
     ['with an added token in the place of another', { added_tokens: [token('<s>', 256)] }],
     ['that puts a token in front', { added_tokens: [token('<s>', 300)], post_processor: { type: 'TemplateProcessing', single: [{ SpecialToken: { id: '<s>', type_id: 0 } }, { Sequence: { id: 'A', type_id: 0 } }], pair: [], special_tokens: {} } }],
     ['that puts tokens around', { post_processor: { type: 'RobertaProcessing', cls: ['th', 257], sep: ['the', 258] } }],
-    ['that puts a token in front which it does not have', { model: { ...byteLevelJson(merges).model, unk_token: 'th', fuse_unk: true }, post_processor: { type: 'BertProcessing', cls: ['[CLS]', 1], sep: ['th', 2] } }],
+    ['that puts a token in front which it does not have', { model: { ...byteLevelJson(merges).model, unk_token: 'th' }, post_processor: { type: 'BertProcessing', cls: ['[CLS]', 1], sep: ['th', 2] } }],
     ['that ignores merges', byteLevelJson(merges, { ignore_merges: true })],
   ]; // biome-ignore format: a table
 
