@@ -56,8 +56,9 @@ describe('tabby-load overhead', () => {
       expect([level.delivery_ms.count, level.server.frames]).toEqual([level.events, level.events]);
       expect(level.ttft_error_ms.count).toBe(level.requests);
       expect(level.gap_error_ms.count).toBe(level.events - level.requests);
-      // Both clocks are the same one: nothing arrives before it was sent, or (on any machine) a second after.
-      expect(level.delivery_ms.mean).toBeGreaterThan(0);
+      // Both clocks are the same one, joined between two processes to some microseconds: nothing arrives before it was sent, or
+      // (on any machine) a second after.
+      expect(level.delivery_ms.mean).toBeGreaterThan(-0.05);
       expect(level.delivery_ms.max).toBeLessThan(1000);
       expect(level.request_path_ms.mean).toBeGreaterThan(0);
       expect(level.cpu_us_per_event).toBeGreaterThan(0);
