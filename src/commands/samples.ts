@@ -41,7 +41,16 @@ export type SampleOptions = Pick<
 /** The options that decide which tokenizer counts. */
 export type TokenizerOptions = Pick<
   SamplesOptions,
-  'tokenizer' | 'skipTokenizerInit' | 'model' | 'baseUrl' | 'apiKey' | 'header' | 'insecure' | 'proxy' | 'unixSocket'
+  | 'tokenizer'
+  | 'noTokenizerCache'
+  | 'skipTokenizerInit'
+  | 'model'
+  | 'baseUrl'
+  | 'apiKey'
+  | 'header'
+  | 'insecure'
+  | 'proxy'
+  | 'unixSocket'
 >;
 
 /** What to sample; `server` is null when it was not asked who it is: then the samples are those for TabbyAPI unless --server says otherwise. */
@@ -138,6 +147,7 @@ export async function tokenizerSpecOf(
       way,
       model: server?.model ?? options.model ?? 'server',
       insecure: options.insecure,
+      noCache: options.noTokenizerCache,
     };
   }
   const model = options.model ?? server?.modelRoot ?? server?.model ?? null;

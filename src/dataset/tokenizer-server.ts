@@ -21,6 +21,8 @@ export interface ServerTokenizerSpec {
   readonly headers: Readonly<Record<string, string>>;
   /** Name of the loaded model, to call the tokenizer by. */
   readonly model: string;
+  /** Neither read nor keep counts of earlier runs (`--no-tokenizer-cache`). */
+  readonly noCache?: boolean;
   /** Do not check the certificate (`--insecure`). */
   readonly insecure?: boolean;
   /** How to get there when it is not straight: over a unix socket, or through a proxy that wants the whole address before the path. */
@@ -37,8 +39,13 @@ export interface JsonPoster {
 const IN_FLIGHT = 8;
 /** For fewer texts than this it is not worth to ask which tokenizer the server has. */
 const CACHED_FROM = 16;
-/** A server that counts tokens does so at once; one that prefills long prompts meanwhile may take seconds. */
-const ANSWER_MS = 20_000;
+/**
+ * A server that counts tokens does so at once; one that prefills long prompts meanwhile may take seconds. One that stays silent is asked
+ * once more before it is given up.
+ */
+const ANSWER_MS = 10_000;
+/** The ids of a text of ten million tokens. */
+const MAX_ANSWER_BYTES = 128 * 1024 * 1024;
 
 /** Opens it; nothing is sent yet. `poster` is for tests. */
 export function openServerTokenizer(
@@ -51,7 +58,7 @@ export function openServerTokenizer(
   return {
     id: spec.model,
     async countAll(texts) {
-      if (texts.length >= CACHED_FROM) opening ??= openCache(spec, poster, path, env);
+      if (texts.length >= CACHED_FROM && spec.noCache !== true) opening ??= openCache(spec, poster, path, env);
       const cache = await opening;
       const counts = new Array<number>(texts.length);
       let next = 0;
@@ -86,16 +93,21 @@ async function openCache(
 ): Promise<CountCache | null> {
   const { tokens } = (parsed(await ask(spec, poster, path, PROBE_TEXT)) ?? {}) as { tokens?: unknown };
   const isIds = Array.isArray(tokens) && tokens.length > 0 && tokens.every((id) => Number.isSafeInteger(id));
-  return isIds ? CountCache.open(tokens as number[], env) : null;
+  return isIds ? CountCache.open(spec.model, tokens as number[], env) : null;
 }
 
 /** The server's answer about one text. */
 async function ask(spec: ServerTokenizerSpec, poster: JsonPoster, path: string, text: string): Promise<string> {
   const body = JSON.stringify({ text, add_bos_token: false });
   const reply = await postTwice(poster, path, body).catch((error: unknown) => {
-    const code = codeOf(error);
-    const isSilent = code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT';
-    const reason = isSilent ? `no answer within ${ANSWER_MS / 1000} s` : code || messageOf(error);
+    if (isSilence(error)) {
+      throw unreachableError(
+        `the server at ${spec.origin} does not answer ${path}: nothing within ${ANSWER_MS / 1000} s, twice`,
+        'Is it busy or stuck? Give --tokenizer FOLDER to count tokens without it.',
+        error,
+      );
+    }
+    const reason = codeOf(error) || messageOf(error);
     throw unreachableError(
       `the server at ${spec.origin} cannot be reached to count tokens (${reason})`,
       'Check that it runs and --base-url, or give --tokenizer FOLDER.',
@@ -110,14 +122,22 @@ function lengthOf(spec: ServerTokenizerSpec, path: string, answer: string): numb
   return lengthIn(answer) ?? failUnknownAnswer(spec, path, answer);
 }
 
-/** A kept-alive connection may close as it is used again; counting has no effect on the server, so it is simply asked once more. */
+/**
+ * A kept-alive connection may close as it is used again, and an answer may get lost; counting has no effect on the server, so it is simply
+ * asked once more.
+ */
 async function postTwice(poster: JsonPoster, path: string, body: string) {
   try {
     return await poster.post(path, body);
   } catch (error) {
-    if (!['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(codeOf(error))) throw error;
+    if (!isSilence(error) && !['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(codeOf(error))) throw error;
     return poster.post(path, body);
   }
+}
+
+/** The time limit of {@link undiciPoster} was reached. */
+function isSilence(error: unknown): boolean {
+  return error instanceof Error && error.name === 'TimeoutError';
 }
 
 function lengthIn(text: string): number | null {
@@ -162,12 +182,20 @@ function excerpt(text: string): string {
   return line === '' ? '(empty)' : line;
 }
 
-/** The real thing: a small pool of kept-alive connections. */
-export function undiciPoster(spec: Pick<ServerTokenizerSpec, 'origin' | 'headers' | 'insecure' | 'way'>): JsonPoster {
+/**
+ * The real thing: a small pool of kept-alive connections.
+ * @param answerMs what a call may take from the request to the last byte; then it rejects with a TimeoutError
+ */
+export function undiciPoster(
+  spec: Pick<ServerTokenizerSpec, 'origin' | 'headers' | 'insecure' | 'way'>,
+  answerMs = ANSWER_MS,
+): JsonPoster {
   const pool = new Pool(spec.origin, {
     connections: IN_FLIGHT,
-    headersTimeout: ANSWER_MS,
-    bodyTimeout: ANSWER_MS,
+    // One limit for all of it, see below; undici's own start anew with each piece.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    maxResponseSize: MAX_ANSWER_BYTES,
     ...(spec.insecure === true ? { connect: { rejectUnauthorized: false } } : {}),
     ...(spec.way === undefined ? {} : { connect: spec.way.connect }),
   });
@@ -180,6 +208,7 @@ export function undiciPoster(spec: Pick<ServerTokenizerSpec, 'origin' | 'headers
         path: `${prefix}${path}`,
         headers,
         body,
+        signal: AbortSignal.timeout(answerMs),
       });
       return { status: statusCode, text: await answer.text() };
     },

@@ -76,6 +76,13 @@ export const DATA_OPTIONS = {
     metavar: 'DIR|NAME|server',
     help: 'Folder with tokenizer.json, or a hub name; "server" asks the server to count tokens.',
   },
+  'no-tokenizer-cache': {
+    type: 'boolean',
+    group: 'data',
+    commands: ['run', 'samples'],
+    default: false,
+    help: "Ask the server for every count anew: neither use nor keep the counts of its tokenizer in the user's cache folder.",
+  },
   'tokenizer-mode': {
     type: 'choice',
     group: 'data',

@@ -1,12 +1,17 @@
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { PROBE_TEXT } from '../../src/dataset/count-cache.ts';
-import { type JsonPoster, openServerTokenizer, type ServerTokenizerSpec } from '../../src/dataset/tokenizer-server.ts';
+import {
+  type JsonPoster,
+  openServerTokenizer,
+  type ServerTokenizerSpec,
+  undiciPoster,
+} from '../../src/dataset/tokenizer-server.ts';
 
 const spec: ServerTokenizerSpec = { origin: 'http://127.0.0.1:1', basePath: '', headers: {}, model: 'Stub-8B' };
 
@@ -64,6 +69,19 @@ describe('the tokenizer of the server', () => {
     expect(always.seen.bodies).toHaveLength(2);
   });
 
+  it('asks a silent server once more, then says what to do', async () => {
+    const silence = () => new DOMException('The operation was aborted due to timeout', 'TimeoutError');
+    const once = scripted((_, n) => (n === 1 ? silence() : ok(3)));
+    expect(await openServerTokenizer(spec, once.poster).countAll(['a'])).toEqual([3]);
+    const always = scripted(silence);
+    await expect(openServerTokenizer(spec, always.poster).countAll(['a'])).rejects.toMatchObject({
+      exitCode: 4,
+      message: 'the server at http://127.0.0.1:1 does not answer /v1/token/encode: nothing within 10 s, twice',
+      hint: expect.stringContaining('--tokenizer FOLDER'),
+    });
+    expect(always.seen.bodies).toHaveLength(2);
+  });
+
   it.each([
     [
       socketError('ECONNREFUSED'),
@@ -109,9 +127,9 @@ describe('the tokenizer of the server', () => {
       });
     const texts = Array.from({ length: 40 }, (_, i) => 'é'.repeat(i));
     const expected = (width: number) => texts.map((text) => Math.ceil(text.length / width));
-    const countWith = async (width: number, all = texts) => {
+    const countWith = async (width: number, all = texts, more: Partial<ServerTokenizerSpec> = {}) => {
       const { poster, seen } = tokenizerOf(width);
-      const counts = await openServerTokenizer(spec, poster, env).countAll(all);
+      const counts = await openServerTokenizer({ ...spec, ...more }, poster, env).countAll(all);
       return { counts, asked: seen.bodies.length };
     };
 
@@ -122,10 +140,46 @@ describe('the tokenizer of the server', () => {
       expect(await countWith(3)).toEqual({ counts: expected(3), asked: 41 });
     });
 
-    it('and does without a file that is cut off or cannot be written', async () => {
+    it('and not those of a model of another name: it may have more tokens', async () => {
+      expect(await countWith(2, texts, { model: 'Stub-9B' })).toEqual({ counts: expected(2), asked: 41 });
+      expect(await countWith(2, texts, { model: 'Stub-9B' })).toEqual({ counts: expected(2), asked: 1 });
+    });
+
+    it('unless that is switched off', async () => {
+      expect(await countWith(5, texts, { noCache: true })).toEqual({ counts: expected(5), asked: 40 });
+      expect(await countWith(5)).toEqual({ counts: expected(5), asked: 41 });
+      expect(await countWith(5, texts, { noCache: true })).toEqual({ counts: expected(5), asked: 40 });
+    });
+
+    it('of the last eight tokenizers', async () => {
       const kept = join(folder, 'tabby-load', 'token-counts');
-      for (const name of readdirSync(kept)) writeFileSync(join(kept, name), 'x'.repeat(17));
+      rmSync(kept, { recursive: true });
+      for (let k = 0; k < 9; k++) {
+        await countWith(2, texts, { model: `M${k}` });
+        // The first two are the oldest, whatever the clock of the file system.
+        for (const name of k < 2 ? readdirSync(kept) : []) utimesSync(join(kept, name), 1, 1 + k);
+      }
+      expect(readdirSync(kept)).toHaveLength(8);
+      expect((await countWith(2, texts, { model: 'M8' })).asked).toBe(1);
+    });
+
+    it.each<[string, (bytes: Buffer) => Buffer]>([
+      ['no file of ours', () => Buffer.alloc(48, 'x')],
+      ['empty', () => Buffer.alloc(0)],
+      ['cut off', (bytes) => bytes.subarray(0, bytes.length - 1)],
+      ['cut off between two entries', (bytes) => bytes.subarray(0, bytes.length - 16)],
+      ['spoilt in one bit', (bytes) => bytes.map((byte, i) => (i === bytes.length - 1 ? byte ^ 1 : byte)) as Buffer],
+    ])('and does without a file that is %s', async (_, spoil) => {
+      const kept = join(folder, 'tabby-load', 'token-counts');
+      rmSync(kept, { recursive: true, force: true });
+      await countWith(2);
+      for (const name of readdirSync(kept)) writeFileSync(join(kept, name), spoil(readFileSync(join(kept, name))));
       expect(await countWith(2)).toEqual({ counts: expected(2), asked: 41 });
+      expect((await countWith(2)).asked).toBe(1);
+    });
+
+    it('and does without a folder that cannot be made', async () => {
+      const kept = join(folder, 'tabby-load', 'token-counts');
       rmSync(kept, { recursive: true });
       writeFileSync(kept, '');
       expect(await countWith(2)).toEqual({ counts: expected(2), asked: 41 });
@@ -178,6 +232,22 @@ describe('the tokenizer of the server', () => {
       expect(connections).toBeLessThanOrEqual(8);
       await tokenizer.close();
       await tokenizer.close();
+    });
+
+    it('waits for the whole of an answer only so long, even if it drips', async () => {
+      const drips = new Set<NodeJS.Timeout>();
+      server.on('request', (_, response) => {
+        response.write('{"tokens":[');
+        drips.add(setInterval(() => response.write(' '), 5));
+      });
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const poster = undiciPoster({ origin, headers: {} }, 100);
+      const tokenizer = openServerTokenizer({ ...spec, origin }, poster);
+      await expect(tokenizer.countAll(['a', 'b', 'c'])).rejects.toThrow(/does not answer \/v1\/token\/encode/);
+      await tokenizer.close();
+      for (const drip of drips) clearInterval(drip);
     });
 
     it('says so when nothing listens', async () => {
