@@ -97,7 +97,7 @@ function choiceIndex(choice: Json, place: number): number {
 }
 
 /** Text of a delta: a string, or a list of parts with `text` as some servers send it. */
-function textOf(value: unknown): string {
+export function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (!Array.isArray(value)) return '';
   return value

@@ -54,6 +54,7 @@ export class AnswerStream implements AnswerReader {
   fault: StreamFault | null = null;
 
   private readonly splitter: SseSplitter;
+  private readonly maxEventBytes: number;
   private templates: FrameTemplate[] = [];
   private form: FrameForm = 'chat';
   private keepsText = false;
@@ -69,6 +70,7 @@ export class AnswerStream implements AnswerReader {
   private isTailComment = false;
 
   constructor(options: StreamOptions) {
+    this.maxEventBytes = options.maxEventBytes;
     this.splitter = new SseSplitter(options.maxEventBytes);
   }
 
@@ -187,6 +189,8 @@ export class AnswerStream implements AnswerReader {
       const template = templates[i] as FrameTemplate;
       const end = matchTemplate(template, chunk, position, length);
       if (end < 0) continue;
+      // The splitter says that it is too large.
+      if (end - position > this.maxEventBytes) return -1;
       this.token(atMs, template.kind);
       if (this.keepsText) this.textOf(template.choice).addLiteral(chunk, matchedText.start, matchedText.end);
       return end;

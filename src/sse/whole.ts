@@ -6,7 +6,7 @@
  * null and a missing usage: such an answer is not complete.
  */
 import type { AnswerReader, FrameForm, StreamFault } from '../record/answer.ts';
-import { errorWords, isObject } from './frames.ts';
+import { errorWords, isObject, textOf } from './frames.ts';
 import { parseServerJson } from './json.ts';
 
 const MAX_SAMPLE_CHARS = 300;
@@ -79,7 +79,10 @@ export class WholeAnswer implements AnswerReader {
 
   end(): void {
     if (this.fault !== null || this.length === 0) return;
-    const text = Buffer.concat(this.parts).toString();
+    // A byte order mark may stand before JSON; a reader may skip it (RFC 8259 §8.1).
+    const text = Buffer.concat(this.parts)
+      .toString()
+      .replace(/^\ufeff/, '');
     this.parts = [];
     let answer: unknown;
     try {
@@ -100,7 +103,7 @@ export class WholeAnswer implements AnswerReader {
     const usage = answer['usage'];
     this.usage = isObject(usage) && Object.keys(usage).length > 0 ? usage : null;
     const choices = Array.isArray(answer['choices']) ? answer['choices'].filter(isObject) : [];
-    const texts = choices.map((choice) => textOf(choice, this.form));
+    const texts = choices.map((choice) => choiceText(choice, this.form));
     const finishes = choices.flatMap((choice) =>
       typeof choice['finish_reason'] === 'string' ? [choice['finish_reason']] : [],
     );
@@ -120,14 +123,10 @@ export class WholeAnswer implements AnswerReader {
   }
 }
 
-function textOf(choice: Readonly<Record<string, unknown>>, form: FrameForm): string {
-  if (form === 'completions') return stringOf(choice['text']);
+function choiceText(choice: Readonly<Record<string, unknown>>, form: FrameForm): string {
+  if (form === 'completions') return textOf(choice['text']);
   const message = isObject(choice['message']) ? choice['message'] : {};
-  return (stringOf(message['reasoning_content']) || stringOf(message['reasoning'])) + stringOf(message['content']);
-}
-
-function stringOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
+  return (textOf(message['reasoning_content']) || textOf(message['reasoning'])) + textOf(message['content']);
 }
 
 function hasToolCalls(choice: Readonly<Record<string, unknown>>): boolean {

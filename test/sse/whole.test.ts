@@ -46,6 +46,37 @@ describe('whole answers of others', () => {
     expect(answer.usage).toEqual({ prompt_tokens: 3, completion_tokens: 2 });
   });
 
+  it('may begin with a byte order mark, in one piece or several', () => {
+    const bytes = Buffer.concat([Buffer.from('\ufeff'), json({ choices: [choice], usage: { completion_tokens: 2 } })]);
+    for (const pieces of [1, 2, bytes.length]) {
+      const answer = read(bytes, 'chat', pieces);
+      expect([answer.fault, answer.isDone, answer.generatedText]).toEqual([null, true, 'hi']);
+    }
+    // Inside, it is a character like any other.
+    expect(read(json({ choices: [{ ...choice, message: { content: '\ufeff' } }] }), 'chat').generatedText).toBe(
+      '\ufeff',
+    );
+    expect(read(Buffer.from('\ufeff\ufeff{}'), 'chat').fault?.kind).toBe('parse');
+  });
+
+  it('may have their text in parts', () => {
+    const content = [{ type: 'text', text: 'a' }, { type: 'image' }, null, { type: 'text', text: 'b' }];
+    const answer = read(json({ choices: [{ ...choice, message: { content } }] }), 'chat');
+    expect([answer.tokenFrames, answer.generatedText]).toEqual([1, 'ab']);
+  });
+
+  it.each([
+    '{}',
+    '{"choices":null,"usage":null}',
+    '{"choices":[null]}',
+    '{"choices":[{"message":null}]}',
+    '{"choices":[{"message":{"content":7,"tool_calls":{}}}]}',
+    '{"choices":{"0":1},"usage":[]}',
+  ])('of any other form have no token and no end: %s', (text) => {
+    const answer = read(Buffer.from(text), 'chat');
+    expect([answer.tokenFrames, answer.isFinished, answer.isDone, answer.fault]).toEqual([0, false, false, null]);
+  });
+
   it('without text have no token', () => {
     expect(read(json({ choices: [{ ...choice, message: { content: null } }] }), 'chat').tokenFrames).toBe(0);
   });
