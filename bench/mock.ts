@@ -5,12 +5,14 @@
  *   taskset -c 1 node /tmp/bench-mock.mjs [streams=1000] [itl=10] [tokens=500] [requests per stream=2] [more flags of mock …]
  *
  * With SERVER_CPU=0 the server is pinned to that core. Prints one line of JSON: what was received, the server's own lateness and
- * its CPU time per frame (of the whole process, start-up included).
+ * its CPU time per frame: of the whole process with start-up, connections and requests, and (`steady_us_per_frame`) in the middle of
+ * the run, when it only sends. What the kernel takes of that shows with bench/mock-floor.mjs in the server's place.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const [streams = '1000', itl = '10', tokens = '500', rounds = '2', ...more] = process.argv.slice(2);
 const program = process.env['TABBY_LOAD'] ?? 'dist/main.js';
@@ -70,12 +72,29 @@ function stream(): Promise<void> {
   });
 }
 
+/** The server's counts: frames sent and its CPU time so far, microseconds. */
+async function counts(): Promise<{ frames: number; cpuUs: number }> {
+  const answer = await fetch(`http://127.0.0.1:${port}/__stats`);
+  return (await answer.json()) as { frames: number; cpuUs: number };
+}
+
+/** CPU time per frame between a quarter and three quarters of what the run should take. */
+async function steadyCost(): Promise<number> {
+  const wholeMs = Number(rounds) * (50 + Number(tokens) * Number(itl));
+  await sleep(wholeMs / 4);
+  const before = await counts();
+  await sleep(wholeMs / 2);
+  const after = await counts();
+  return (after.cpuUs - before.cpuUs) / (after.frames - before.frames);
+}
+
 const begun = process.hrtime.bigint();
+const steady = steadyCost();
 await Promise.all(Array.from({ length: Number(streams) }, () => stream()));
 const seconds = Number(process.hrtime.bigint() - begun) / 1e9;
 const closing = once(createInterface(server.stderr), 'line');
 server.kill('SIGINT');
 const [summary] = (await closing) as [string];
 process.stdout.write(
-  `${JSON.stringify({ streams: Number(streams), seconds, finished, reads, megabytes: bytes / 1e6, ...JSON.parse(summary) })}\n`,
+  `${JSON.stringify({ streams: Number(streams), seconds, steady_us_per_frame: Number((await steady).toFixed(2)), finished, reads, megabytes: bytes / 1e6, ...JSON.parse(summary) })}\n`,
 );
