@@ -8,6 +8,8 @@
  * is handed over too, so that nothing is judged here.
  */
 
+import { AnswerStart } from './answer-start.ts';
+
 const CR = 0x0d;
 const LF = 0x0a;
 const HEADER_END = Buffer.from('\r\n\r\n');
@@ -25,6 +27,8 @@ export type TakeBody = (bytes: Buffer, start: number, end: number) => void;
 
 /** The tap of one socket. */
 export class BodyTap {
+  /** Goes over the bytes before the parser, until an answer has begun. */
+  readonly start = new AnswerStart();
   /** The headers of the answer under way are complete. */
   isHeadRead = false;
   /** The parser is at a chunk boundary, and what comes is to be given to {@link take}. */
@@ -50,6 +54,7 @@ export class BodyTap {
 
   /** No answer is under way, or its body is not to be taken any further. */
   disarm(): void {
+    this.start.begin();
     this.isHeadRead = false;
     this.isArmed = false;
     this.isTaking = false;

@@ -248,7 +248,8 @@ function openPlain(
         socket.emit('readable');
       } else {
         const view = buffer.subarray(0, length);
-        pending = tap.isHeadRead ? view : Buffer.from(view);
+        pending = tap.isHeadRead ? view : tap.start.take(Buffer.from(view));
+        if (pending === null) return true;
         socket.emit('readable');
         tap.follow(buffer, length);
       }

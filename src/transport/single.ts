@@ -18,7 +18,7 @@ export interface SingleOptions {
   newReader(): AnswerReader;
 }
 
-/** Sends a request and waits for its record, on one connection that is kept. Not for several at once. */
+/** Sends a request and waits for its record, each on a connection of its own. Not for several at once. */
 export class SingleSender {
   private readonly options: SingleOptions;
   private readonly place: ConnectionPlace;
