@@ -1,6 +1,9 @@
 /** Says where and why a text is not JSON in the words of Python's `json` module, as FastAPI passes them on. */
 import type { ValidationIssue } from './bodies.ts';
 
+/** Nested deeper than the parser can go. */
+class TooDeep extends Error {}
+
 class NotJson extends Error {
   readonly at: number;
 
@@ -36,6 +39,9 @@ function stringEnd(text: string, start: number): number {
   throw new NotJson('Unterminated string starting at', start);
 }
 
+/** Levels that may still be opened while a text is walked through. */
+let levelsLeft = 0;
+
 function memberEnd(text: string, start: number): number {
   if (text[start] !== '"') throw new NotJson('Expecting property name enclosed in double quotes', start);
   const colon = skip(SPACE, text, stringEnd(text, start));
@@ -43,8 +49,15 @@ function memberEnd(text: string, start: number): number {
   return valueEnd(text, skip(SPACE, text, colon + 1));
 }
 
-/** End of the object or list that opens at `start`. Recursion is bounded by JSON.parse, which has failed before by then. */
+/** End of the object or list that opens at `start`. */
 function containerEnd(text: string, start: number, close: string, item: (text: string, at: number) => number): number {
+  if (levelsLeft-- === 0) throw new TooDeep();
+  const end = itemsEnd(text, start, close, item);
+  levelsLeft++;
+  return end;
+}
+
+function itemsEnd(text: string, start: number, close: string, item: (text: string, at: number) => number): number {
   let at = skip(SPACE, text, start + 1);
   if (text[at] === close) return at + 1;
   for (;;) {
@@ -65,14 +78,18 @@ function valueEnd(text: string, at: number): number {
   return end;
 }
 
-/** The one entry of FastAPI's list for a body that is not JSON. */
-export function jsonIssue(text: string): ValidationIssue {
+/**
+ * The one entry of FastAPI's list for a body that is not JSON; null when Python would not get so far, as it is nested deeper than
+ * `maxDepth`.
+ */
+export function jsonIssue(text: string, maxDepth: number): ValidationIssue | null {
   let found = new NotJson('Extra data', 0);
+  levelsLeft = maxDepth;
   try {
     found = new NotJson('Extra data', skip(SPACE, text, valueEnd(text, skip(SPACE, text, 0))));
   } catch (error) {
-    if (error instanceof NotJson) found = error;
-    // A nesting too deep for the stack is Python's RecursionError; the place does not matter.
+    if (!(error instanceof NotJson)) return null;
+    found = error;
   }
   return {
     type: 'json_invalid',

@@ -87,11 +87,14 @@ function voicePlan(options: MockOptions, generation: Generation, visible: number
  * stands before it in that token is shown.
  */
 function applyStop(said: readonly Said[], stops: readonly string[]): { said: Said[]; stop: string } | undefined {
+  const longest = Math.max(...stops.map((stop) => stop.length));
   let text = '';
   for (let i = 0; i < said.length; i++) {
     const token = said[i] as Said;
+    // What was looked at before holds none, but may hold the beginning of one.
+    const from = Math.max(0, text.length - longest);
     if (token.channel === 'content') text += token.text;
-    const hits = stops.map((stop) => ({ stop, at: text.indexOf(stop) })).filter((hit) => hit.at >= 0);
+    const hits = stops.map((stop) => ({ stop, at: text.indexOf(stop, from) })).filter((hit) => hit.at >= 0);
     if (hits.length === 0) continue;
     const hit = hits.reduce((first, other) => (other.at < first.at ? other : first));
     return { said: cutAt(said.slice(0, i + 1), hit.at), stop: hit.stop };
@@ -109,8 +112,9 @@ function cutAt(said: readonly Said[], at: number): Said[] {
   });
 }
 
-/** Longest output that is made ahead to look for stop strings. */
+/** Longest output that is made ahead to look for stop strings, and the most looks for one, all choices of a request together. */
 const MAX_LOOKAHEAD = 200_000;
+const MAX_LOOKS = 2_000_000;
 
 /** Everything decided about one choice. */
 export function planChoice(
@@ -127,7 +131,8 @@ export function planChoice(
   const choice: ChoiceKey = { index, prompt, marks, toolCalls };
   const length = lengthOf(options, generation, fault, choice);
   const voice = new Voice(voicePlan(options, generation, length.visible, choice), rng);
-  const lookAhead = generation.stop.length > 0 && length.visible <= MAX_LOOKAHEAD;
+  const looks = length.visible * generation.stop.length * generation.n * generation.promptTokens.length;
+  const lookAhead = generation.stop.length > 0 && length.visible <= MAX_LOOKAHEAD && looks <= MAX_LOOKS;
   const said = lookAhead ? Array.from({ length: length.visible }, () => voice.next()) : [];
   const stopped = lookAhead ? applyStop(said, generation.stop) : undefined;
   const finalVoice = lookAhead ? Voice.of(stopped?.said ?? said) : voice;

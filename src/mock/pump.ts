@@ -20,6 +20,11 @@ const TIMER_EARLY_MS = 1.2;
 /** After this long in work without a deadline, sockets are looked at. */
 const BACKLOG_SLICE_MS = 1;
 
+/** What has no time between its steps (tokens without pause) is due again at once: sockets are looked at after this long all the same. */
+const LONGEST_TURN_MS = 10;
+/** Items between two looks at the clock. */
+const FIRES_PER_LOOK = 256;
+
 /** Runs things when they are due. */
 export class Pump {
   private readonly heap = new DueHeap();
@@ -86,7 +91,7 @@ export class Pump {
     else this.timer = setTimeout(this.turn, 1);
   }
 
-  /** One turn of the event loop: everything due when it begins is done in it. */
+  /** One turn of the event loop: everything due when it begins is done in it, as far as it does not take too long. */
   private readonly turn = (): void => {
     this.timer = undefined;
     this.immediate = undefined;
@@ -110,7 +115,13 @@ export class Pump {
   };
 
   private fireDue(until: number): void {
-    while (this.heap.nextDue <= until && !this.stopped) this.heap.pop()?.fire(until);
+    let left = FIRES_PER_LOOK;
+    while (this.heap.nextDue <= until && !this.stopped) {
+      this.heap.pop()?.fire(until);
+      if (--left > 0) continue;
+      left = FIRES_PER_LOOK;
+      if (nowMs() - until > LONGEST_TURN_MS) return;
+    }
   }
 
   private workOne(): void {

@@ -1,7 +1,8 @@
 /** From the body of a completion request to what shall be generated. */
 
+import { isUtf8 } from 'node:buffer';
 import { parsePythonJson } from '../python-json.ts';
-import { type Answer, internalErrorAnswer, type ValidationIssue, validationAnswer } from './bodies.ts';
+import { type Answer, detailAnswer, internalErrorAnswer, type ValidationIssue, validationAnswer } from './bodies.ts';
 import type { StreamKind } from './frames.ts';
 import { jsonIssue } from './jsonerror.ts';
 import { type Marks, readMarks } from './marks.ts';
@@ -71,28 +72,51 @@ function messageIssues(messages: readonly unknown[]): ValidationIssue[] {
   return issues;
 }
 
+/** Nesting at which Python's parser gives up; its exact value depends on how deep the server's own stack is. */
+const MAX_DEPTH = 1000;
+
+/** Is it nested deeper than `levels`? */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
+}
+
+/** Is it JSON by its name? As FastAPI since 0.132, a body without a type is not read as JSON. */
+function isJsonType(contentType: string | undefined): boolean {
+  const type = (contentType ?? '').split(';')[0] as string;
+  return /^\s*application\/(json|[^/]*\+json)\s*$/i.test(type);
+}
+
 /** Parses the body, or says how it is refused. */
 export function parseBody(body: Buffer, contentType: string | undefined): { body: Body } | { answer: Answer } {
-  const text = body.toString('utf8');
-  if (text.trim() === '') {
+  if (body.length === 0) {
     return { answer: validationAnswer([{ type: 'missing', loc: ['body'], msg: 'Field required', input: null }]) };
   }
-  const msg = 'Input should be a valid dictionary or object to extract fields from';
-  if (contentType !== undefined && !/^application\/([\w.-]+\+)?json\b/i.test(contentType)) {
-    return { answer: validationAnswer([{ type: 'model_attributes_type', loc: ['body'], msg, input: text }]) };
-  }
+  const isJson = isJsonType(contentType);
+  // Neither a parser's own exceptions nor bytes that are no text are mistakes that FastAPI tells in detail.
+  if (!isUtf8(body)) return { answer: isJson ? unreadable() : internalErrorAnswer() };
+  const text = body.toString('utf8').replace(/^\ufeff/, '');
+  if (!isJson) return { answer: notAnObject(text) };
   let parsed: unknown;
   try {
     parsed = parsePythonJson(text, '1e999');
   } catch {
-    return { answer: validationAnswer([jsonIssue(text)]) };
+    const issue = jsonIssue(text, MAX_DEPTH);
+    return { answer: issue === null ? unreadable() : validationAnswer([issue]) };
   }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    return {
-      answer: validationAnswer([{ type: 'model_attributes_type', loc: ['body'], msg, input: parsed as PyJson }]),
-    };
-  }
+  if (isDeeper(parsed, MAX_DEPTH)) return { answer: unreadable() };
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    return { answer: notAnObject(parsed as PyJson) };
   return { body: parsed as Body };
+}
+
+function unreadable(): Answer {
+  return detailAnswer(400, 'There was an error parsing the body');
+}
+
+function notAnObject(input: PyJson): Answer {
+  const msg = 'Input should be a valid dictionary or object to extract fields from';
+  return validationAnswer([{ type: 'model_attributes_type', loc: ['body'], msg, input }]);
 }
 
 function number(value: unknown): number | null {

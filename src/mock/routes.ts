@@ -103,7 +103,9 @@ function preflight(exchange: Exchange): Answer | null {
 function notFound(context: MockContext, exchange: Exchange): Answer {
   const { path, query, headers } = exchange.request;
   // A slash too many, or one too few, is redirected if that leads somewhere.
-  const other = path.endsWith('/') ? path.replace(/\/+$/, '') : '';
+  let end = path.length;
+  while (path[end - 1] === '/') end--;
+  const other = path.slice(0, end === path.length ? 0 : end);
   if (other === '' || findRoute(context, other) === undefined) return detailAnswer(404, 'Not Found');
   const host = headers.get('host') ?? `${context.options.host}:${context.options.port}`;
   return {

@@ -18,6 +18,7 @@ import { chatLogprobs, completionLogprobs } from './voice.ts';
 interface Gathered {
   content: string;
   reasoning: string;
+  /** One by one, where logprobs are asked for. */
   readonly tokens: string[];
   /** How it ended; null while it runs, and for victims of an engine made anew. */
   ended: Job | null;
@@ -65,7 +66,7 @@ export class WholeAnswer implements JobListener {
       const said = voice.next();
       if (said.channel === 'content') {
         into.content += said.text;
-        into.tokens.push(said.text);
+        if (this.generation.topLogprobs !== null) into.tokens.push(said.text);
       } else if (said.channel === 'reasoning') into.reasoning += said.text;
     }
   }

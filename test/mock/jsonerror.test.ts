@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { ValidationIssue } from '../../src/mock/bodies.ts';
 import { jsonIssue } from '../../src/mock/jsonerror.ts';
 
 describe('where a text is not JSON', () => {
@@ -28,7 +29,7 @@ describe('where a text is not JSON', () => {
     ['{"a" 1}', "Expecting ':' delimiter", 5],
     ['["\\ud800",]', 'Expecting value', 10],
   ])('%j: %s at %i', (text, message, at) => {
-    expect(jsonIssue(text)).toMatchObject({ type: 'json_invalid', loc: ['body', at], ctx: { error: message } });
+    expect(jsonIssue(text, 1000)).toMatchObject({ type: 'json_invalid', loc: ['body', at], ctx: { error: message } });
   });
 
   it('finds nothing wrong before the cut in JSON that was cut off', () => {
@@ -36,7 +37,8 @@ describe('where a text is not JSON', () => {
       fc.property(fc.json(), fc.nat(), (json, cut) => {
         const text = `{"x": ${json}}`;
         const part = text.slice(0, cut % text.length);
-        const [, at] = jsonIssue(part).loc as [string, number];
+        const { loc } = jsonIssue(part, 1000) as ValidationIssue;
+        const at = loc[1] as number;
         expect(at).toBeLessThanOrEqual(part.length);
         expect(at).toBeGreaterThanOrEqual(0);
       }),
@@ -44,6 +46,10 @@ describe('where a text is not JSON', () => {
   });
 
   it('survives a nesting that no stack can hold', () => {
-    expect(jsonIssue('['.repeat(1_000_000)).type).toBe('json_invalid');
+    expect(jsonIssue('['.repeat(1_000_000), 1000)).toBeNull();
+    expect(jsonIssue('{"a":'.repeat(1001), 1000)).toBeNull();
+    expect(jsonIssue('['.repeat(1000), 1000)?.loc).toEqual(['body', 1000]);
+    // What is closed again does not count.
+    expect(jsonIssue(`[${'[],'.repeat(5000)}`, 1000)?.loc).toEqual(['body', 15_001]);
   });
 });

@@ -79,6 +79,33 @@ describe('the clockwork', () => {
     expect(count).toBe(0);
   });
 
+  it('lets sockets be looked at, and other work be done, while something is due again and again', () => {
+    const pump = new Pump(false);
+    let fired = 0;
+    let isOver = false;
+    const endless = {
+      due: nowMs(),
+      fire: () => {
+        fired++;
+        // Time passes while it works: a hundred to the millisecond.
+        if (fired % 100 === 0) vi.setSystemTime(nowMs() + 1);
+        if (!isOver && fired < 50_000) pump.add(endless);
+      },
+    };
+    pump.add(endless);
+    const looks: number[] = [];
+    setImmediate(() => looks.push(fired));
+    pump.soon(() => looks.push(-fired));
+    vi.advanceTimersToNextTimer();
+    vi.advanceTimersToNextTimer();
+    vi.advanceTimersToNextTimer();
+    isOver = true;
+    // After 10 ms, and at most another 256 items to notice.
+    for (const look of looks) expect(Math.abs(look)).toBeLessThanOrEqual(2 * (1000 + 256));
+    expect(looks).toHaveLength(2);
+    pump.stop();
+  });
+
   it('goes on after a piece of work that throws', () => {
     const pump = new Pump(false);
     let count = 0;
