@@ -8,7 +8,7 @@
  */
 import type { GoodputKey } from '../metrics.ts';
 import type { RequestRecord } from '../record/record.ts';
-import { type Believed, believed, type CountSource, isProvenByText } from './believed.ts';
+import { believed, type CountRules, type CountSource, isProvenByText, seenTokens } from './believed.ts';
 import { HistogramSet } from './histogram.ts';
 import { PeakCounter, PeakEstimate, type Peaks } from './peaks.ts';
 import { delaysOf, PlanTally } from './plan.ts';
@@ -71,10 +71,14 @@ interface Pending {
   readonly doubted: { readonly tokens: number; readonly promptExcess: number } | null;
 }
 
-/** Tokens that were counted over texts after the run, by index of the request: `tokens[k]` are those of request `i[k]`. */
+/**
+ * Tokens that no usage told, or told wrong, by index of the request: `tokens[k]` are those of request `i[k]`, counted by `by[k]` (`usage`
+ * where the count of the text bore out what usage told).
+ */
 export interface CountedTokens {
   readonly i: readonly number[];
   readonly tokens: readonly number[];
+  readonly by?: readonly (CountSource | 'usage')[];
 }
 
 /** Texts handed to the tokenizer at once. */
@@ -85,13 +89,17 @@ export class RunAggregate {
   readonly #goodput: GoodputLimits;
   readonly #tally = new Tally();
   readonly #plan = new PlanTally();
-  readonly #exactLength: boolean;
+  #rules: CountRules;
   #pending: Pending[] = [];
   #counted = 0;
   #assumedOne = 0;
   /** Told by the server: those that the text proved right, less those that were corrected. */
   #toldAfterAll = 0;
   readonly #corrected: Record<CountSource, number> = { logprobs: 0, text: 0, limit: 0, frames: 0 };
+  /** No usage, and no text that was to be counted. */
+  readonly #missing = { logprobs: 0, frames: 0 };
+  /** See {@link countedOtherwise}. */
+  readonly #otherwise: { i: number[]; tokens: number[]; by: (CountSource | 'usage')[] } = { i: [], tokens: [], by: [] };
   #doubted = 0;
   readonly #spans: { requests: number; firstStart: number; lastEnd: number }[] = [emptySpan()];
   /** Null once there are more requests than may be kept. */
@@ -110,8 +118,13 @@ export class RunAggregate {
   constructor(options: RunAggregateOptions = {}) {
     this.#max = options.maxExactValues ?? DEFAULT_MAX_EXACT;
     this.#goodput = options.goodput ?? {};
-    this.#exactLength = options.exactLength ?? false;
+    this.#rules = { exactLength: options.exactLength ?? false, chunkSize: null };
     this.#store = new RequestStore(options.keepDetail ?? false);
+  }
+
+  /** What usage is to be judged by from here on; to be told before the first request, where it is known. */
+  judgeUsageBy(rules: CountRules): void {
+    this.#rules = rules;
   }
 
   /** Starts another record file: its requests may repeat indices of the former. */
@@ -122,9 +135,12 @@ export class RunAggregate {
     this.#plan.nextSource();
   }
 
-  /** Takes one finished request. Its arrays are copied, so its buffers may be reused. */
-  add(raw: RequestRecord): void {
-    const view = believed(raw, this.#exactLength);
+  /**
+   * Takes one finished request. Its arrays are copied, so its buffers may be reused.
+   * @returns the request with prompt and output tokens as far as they are believed; output tokens null when they are still to be counted
+   */
+  add(raw: RequestRecord): RequestRecord {
+    const view = believed(raw, this.#rules.exactLength, this.#rules.chunkSize);
     const { record } = view;
     if (view.isDoubted) this.#doubted++;
     this.#tally.add(record);
@@ -137,56 +153,82 @@ export class RunAggregate {
       const over = record.start_time + (isUnsent(record) ? 0 : takenS(record));
       this.#steady?.addRequest(timesOf(record), over, record.success, record.prompt_len);
     }
-    if (!record.success) return;
+    if (!record.success) return record;
     this.#estimate?.add({ start: record.start_time, ttft: record.ttft, latency: record.latency }, record.itl);
     this.#running?.addAll('itl', record.itl);
     this.#steady?.addGaps(record.start_time, record.itl);
     if (at === -1) this.#runMetrics(record);
-    const request = { ...timesOf(record), category: record.category };
-    // Without usage and text the frames are what is known of the tokens; logprobs, where there are any, are exact.
-    const seen = record.generated_text === undefined ? (record.logprob_tokens ?? record.frames ?? 0) : 0;
-    const tokens = record.output_tokens || seen;
-    if (tokens > 0) {
-      if (view.countedBy !== null) {
-        this.#corrected[view.countedBy]++;
-        this.#toldAfterAll--;
-      }
-      if (!record.output_tokens && at !== -1) this.#store?.setTokens(at, tokens);
-      this.#settle(at, { ...request, tokens });
-    } else this.#pending.push({ at, ...request, ...this.#toBeCounted(raw, view) });
+    this.#takeTokens(at, raw, record, view.countedBy);
+    return record;
   }
 
-  #toBeCounted(
-    raw: RequestRecord,
-    { countedBy, record }: Believed,
-  ): Pick<Pending, 'i' | 'source' | 'text' | 'doubted'> {
-    const doubted =
-      countedBy === 'text'
-        ? { tokens: raw.output_tokens ?? 0, promptExcess: raw.prompt_len - record.prompt_len }
-        : null;
-    return { i: raw.i, source: this.#spans.length - 1, text: raw.generated_text ?? '', doubted };
+  /** The output tokens of a success, or a place among those that are to be counted. */
+  #takeTokens(at: number, raw: RequestRecord, record: RequestRecord, countedBy: CountSource | null): void {
+    const request = { ...timesOf(record), category: record.category };
+    if (record.output_tokens) {
+      if (countedBy !== null) this.#noteSource(raw, record.output_tokens, countedBy);
+      this.#settle(at, { ...request, tokens: record.output_tokens });
+      return;
+    }
+    // Without usage and text the frames are what is known of the tokens.
+    const seen = record.generated_text === undefined ? seenTokens(record) : 0;
+    if (seen > 0) {
+      this.#missing.frames++;
+      this.#note(raw.i, seen, 'frames');
+      if (at !== -1) this.#store?.setTokens(at, seen);
+      this.#settle(at, { ...request, tokens: seen });
+      return;
+    }
+    const isDoubted = countedBy === 'text';
+    this.#pending.push({
+      at,
+      ...request,
+      i: raw.i,
+      source: this.#spans.length - 1,
+      text: raw.generated_text ?? '',
+      doubted: isDoubted ? { tokens: raw.output_tokens ?? 0, promptExcess: raw.prompt_len - record.prompt_len } : null,
+    });
+  }
+
+  /** The tally took the tokens for told ones. */
+  #noteSource(raw: RequestRecord, tokens: number, by: CountSource): void {
+    this.#toldAfterAll--;
+    if (raw.output_tokens) this.#corrected[by]++;
+    else this.#missing.logprobs++;
+    this.#note(raw.i, tokens, by);
+  }
+
+  #note(i: number, tokens: number, by: CountSource | 'usage'): void {
+    this.#otherwise.i.push(i);
+    this.#otherwise.tokens.push(tokens);
+    this.#otherwise.by.push(by);
   }
 
   /**
-   * Counts the tokens that no server told, or told wrong, ahead of {@link summarize}. What comes back belongs into the records: a report
-   * of them then needs no tokenizer, and says the same. Throws what `countTokens` throws; what is left stays to be counted.
+   * Counts over their texts the tokens that no server told, or told wrong, ahead of {@link summarize}. Throws what `countTokens` throws;
+   * what is left stays to be counted.
    */
-  async countNow(countTokens: CountTokens): Promise<CountedTokens> {
+  async countNow(countTokens: CountTokens): Promise<void> {
     const pending = this.#pending;
-    const all: number[] = [];
+    let done = 0;
     try {
-      while (all.length < pending.length) {
-        const batch = pending.slice(all.length, all.length + COUNT_BATCH);
+      while (done < pending.length) {
+        const batch = pending.slice(done, done + COUNT_BATCH);
         const counts = await countTokens(batch.map(({ text }) => text));
-        batch.forEach((request, k) => {
-          this.#settlePending(request, counts[k] ?? 0);
-          all.push(counts[k] ?? 0);
-        });
+        for (const [k, request] of batch.entries()) this.#settlePending(request, counts[k] ?? 0);
+        done += batch.length;
       }
     } finally {
-      this.#pending = pending.slice(all.length);
+      this.#pending = pending.slice(done);
     }
-    return { i: pending.map(({ i }) => i), tokens: all };
+  }
+
+  /**
+   * All that was counted otherwise than by usage, so far, and by what. It belongs into the records of a run: a report of them then needs no
+   * tokenizer, and says the same.
+   */
+  get countedOtherwise(): Required<CountedTokens> {
+    return this.#otherwise;
   }
 
   /** Takes counts that were made after the run of the present source; those that fit no request are passed over. */
@@ -282,6 +324,8 @@ export class RunAggregate {
         told: tally.told + this.#toldAfterAll,
         counted: this.#counted,
         assumedOne: this.#assumedOne,
+        byLogprobs: this.#missing.logprobs,
+        byFrames: this.#missing.frames,
         corrected: this.#corrected,
         doubted: this.#doubted,
       },
@@ -407,6 +451,7 @@ export class RunAggregate {
       if (at !== -1) this.#store?.addPromptLen(at, doubted.promptExcess);
     } else if (doubted !== null) this.#corrected.text++;
     if (doubted === null) this.#counted++;
+    this.#note(request.i, count, isUsageRight ? 'usage' : 'text');
     if (at !== -1) this.#store?.setTokens(at, tokens);
     this.#settle(at, { ...request, tokens });
   }

@@ -103,6 +103,10 @@ export interface TokenCountSummary {
   readonly told: number;
   /** Counted by the tokenizer over the text, because the server told none. */
   readonly counted: number;
+  /** No usage: told by the `logprobs` of the answer. */
+  readonly byLogprobs: number;
+  /** Neither usage nor text: at least one per frame. */
+  readonly byFrames: number;
   /** Taken as 1, because there was no tokenizer either. */
   readonly assumedOne: number;
   /** Usage was wrong, and these were counted otherwise: number of requests by what. */

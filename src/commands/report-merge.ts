@@ -1,4 +1,5 @@
 /** Reads record files into one aggregate. */
+import { chunkSizeOf } from '../aggregate/believed.ts';
 import type { CountedTokens, RunAggregate } from '../aggregate/collect.ts';
 import { mergedHealth } from '../aggregate/quality-input.ts';
 import type { SourceSpan } from '../aggregate/summary.ts';
@@ -43,7 +44,13 @@ export async function mergeRecords(
   let aggregate: RunAggregate | null = null;
   const begin = (found: RecordHeader | null): RunAggregate => {
     header ??= effectiveHeader(found, given);
-    aggregate ??= open(header);
+    if (aggregate !== null) return aggregate;
+    aggregate = open(header);
+    const { options, server } = header;
+    aggregate.judgeUsageBy({
+      exactLength: options['exact_length'] === true,
+      chunkSize: chunkSizeOf(server?.['parameters']),
+    });
     return aggregate;
   };
   for (const file of files) {

@@ -21,7 +21,8 @@ import { putOut, resultOutputs } from './put-out.ts';
 import { type MergedRecords, mergeRecords } from './report-merge.ts';
 
 /**
- * Reads the files and reports them. Damage that leaves something to report is a warning.
+ * Reads the files and reports them. Damage that leaves something to report is a warning. Exit code 5 as after a run: no request succeeded, or
+ * there is none at all.
  * @throws usage errors: no files, files that are no records, outputs that cannot be written, a tokenizer that cannot be had
  */
 export async function reportCommand(options: ReportOptions): Promise<ExitCode> {
@@ -45,6 +46,7 @@ export async function reportCommand(options: ReportOptions): Promise<ExitCode> {
     const { aggregate, header, end } = merged;
     await putOut({ report, header, end, places: options, histograms: () => aggregate.histograms() });
     const { completed, failed } = report;
+    if (completed === 0) return EXIT.requestsFailed;
     const { maxErrorRate } = options;
     if (maxErrorRate !== null && failed > maxErrorRate * (completed + failed)) return EXIT.requestsFailed;
     return isAnyMissed(report.limits) ? EXIT.limitMissed : EXIT.ok;

@@ -1,4 +1,5 @@
 /** The measured part of a run: workers, records, progress, interrupts. */
+import { chunkSizeOf } from '../aggregate/believed.ts';
 import type { RunAggregate } from '../aggregate/collect.ts';
 import { HistogramSet } from '../aggregate/histogram.ts';
 import { EXIT, type ExitCode, usageError } from '../errors.ts';
@@ -62,6 +63,7 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
   const slots = slotsOf(options, work.count, isPlanned);
   checkOpenFiles(options, slots);
   const header = headerOf(input);
+  aggregate.judgeUsageBy({ exactLength: options.exactLength, chunkSize: chunkSizeOf(server.parameters) });
   outputs.records?.header(header);
   const medians = new Medians();
   const lastPlannedMs = new Float64Array(work.plannedMs).at(-1) ?? 0;
@@ -89,9 +91,9 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
       outputs.records?.appendEncoded(bytes);
       tellTrouble();
       for (const record of records) {
-        aggregate.add(record);
+        const believed = aggregate.add(record);
         if (record.success) medians.add(record);
-        const hopeless = abort?.add(record) ?? null;
+        const hopeless = abort?.add(believed) ?? null;
         if (hopeless !== null) {
           ending.endEarly(
             '--abort-on-slo',
@@ -141,9 +143,13 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
   }
 }
 
-/** What the workers measured; a dead worker took its histograms with it, and then they are made from the requests. */
+/**
+ * What the workers measured. They are made from the requests where a dead worker took its histograms with it, and where tokens were counted
+ * otherwise than by usage, which a worker goes by.
+ */
 function histogramsOf(result: LoadResult, aggregate: RunAggregate): HistogramSet {
-  if (result.lostWorkers.length > 0 || result.histograms.length === 0) return aggregate.histograms();
+  const isLost = result.lostWorkers.length > 0 || result.histograms.length === 0;
+  if (isLost || aggregate.countedOtherwise.i.length > 0) return aggregate.histograms();
   const histograms = new HistogramSet();
   for (const bytes of result.histograms) histograms.addEncoded(bytes);
   return histograms;

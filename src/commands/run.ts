@@ -199,14 +199,17 @@ async function measure(
   return endReport({ options, outputs, aggregate, carried, ...repeat });
 }
 
-/** What no server told is counted before the records are closed, so that a report of them needs no tokenizer. */
+/** What no server told, or told wrong, is counted before the records are closed, so that a report of them needs no tokenizer. */
 export async function countedTokens(aggregate: RunAggregate, countTokens: CountTokens | undefined): Promise<object> {
-  if (countTokens === undefined || aggregate.uncounted === 0) return {};
-  try {
-    return { counted_tokens: await aggregate.countNow(countTokens) };
-  } catch (error) {
-    const why = printable(messageOf(error));
-    printErr(`tabby-load: warning: the tokens of answers without usage could not be counted: ${why}; each counts as 1`);
-    return {};
+  if (countTokens !== undefined && aggregate.uncounted > 0) {
+    try {
+      await aggregate.countNow(countTokens);
+    } catch (error) {
+      const why = printable(messageOf(error));
+      printErr(
+        `tabby-load: warning: the tokens of answers without usage could not be counted: ${why}; each counts as 1`,
+      );
+    }
   }
+  return aggregate.countedOtherwise.i.length === 0 ? {} : { counted_tokens: aggregate.countedOtherwise };
 }

@@ -16,8 +16,8 @@ const MAX_DEPTH = 64;
 
 type Raw = Readonly<Record<string, unknown>>;
 
-/** Optional fields of a request that are numbers. */
-const NUMBERS = [
+/** Optional fields of a request that are whole numbers from 0 on. */
+const COUNTS = [
   'client_prompt_len',
   'status',
   'output_len',
@@ -25,23 +25,20 @@ const NUMBERS = [
   'frames',
   'merged_frames',
   'reads',
-  'first_byte',
-  'first_answer',
   'reasoning_frames',
-  'end',
-  'connect_s',
   'retries',
-  'retry_wait_s',
   'logprob_tokens',
   'cached_tokens',
   'accepted_tokens',
   'rejected_tokens',
-  'input_audio_duration',
   'num_input_sequences',
 ] as const;
 
+/** Optional fields of a request that are times in seconds. */
+const DURATIONS = ['first_byte', 'first_answer', 'end', 'connect_s', 'retry_wait_s', 'input_audio_duration'] as const;
+
 /** Optional fields of a request that are text. */
-const TEXTS = ['error_kind', 'category', 'generated_text', 'request_id', 'content_encoding'] as const;
+const TEXTS = ['error_kind', 'category', 'generated_text', 'request_id', 'content_encoding', 'finish_reason'] as const;
 
 /**
  * The frame, or null for a kind of frame that this version does not know (it is passed over).
@@ -130,21 +127,14 @@ function checkRequest(frame: Raw, nextIndex: number): RequestRecord {
 }
 
 function copyOptional(frame: Raw, out: Record<string, unknown>): void {
-  for (const key of NUMBERS) if (frame[key] != null) out[key] = number(frame, key, 0);
-  for (const key of TEXTS) if (typeof frame[key] === 'string') out[key] = frame[key];
-  const reason = frame['finish_reason'];
-  if (reason === null || typeof reason === 'string') out['finish_reason'] = reason;
+  for (const key of COUNTS) if (frame[key] != null) out[key] = count(frame, key, 0);
+  for (const key of DURATIONS) if (frame[key] != null) out[key] = duration(frame, key);
+  for (const key of TEXTS) if (frame[key] != null) out[key] = text(frame, key);
+  if (frame['finish_reason'] === null) out['finish_reason'] = null;
   if (frame['stale_reconnect'] === true) out['stale_reconnect'] = true;
   if (frame['trailing_garbage'] === true) out['trailing_garbage'] = true;
   const server = frame['server'];
-  if (typeof server === 'object' && server !== null) {
-    const times: Record<string, number> = {};
-    for (const key of ['prompt_time', 'completion_time', 'total_time', 'queue_time']) {
-      const value = (server as Raw)[key];
-      if (typeof value === 'number' && Number.isFinite(value)) times[key] = value;
-    }
-    out['server'] = times;
-  }
+  if (typeof server === 'object' && server !== null) out['server'] = serverTimes(server as Raw);
   const partial = frame['partial'];
   if (typeof partial === 'object' && partial !== null) {
     out['partial'] = {
@@ -154,6 +144,22 @@ function copyOptional(frame: Raw, out: Record<string, unknown>): void {
       frames: count(partial as Raw, 'frames', 0),
     };
   }
+}
+
+/** What a server told of its own times. Its errors are no damage of the file: a value that is no time is left out. */
+function serverTimes(server: Raw): Record<string, number> {
+  const times: Record<string, number> = {};
+  for (const key of ['prompt_time', 'completion_time', 'total_time', 'queue_time']) {
+    const value = server[key];
+    if (typeof value === 'number' && Number.isFinite(value) && value >= 0) times[key] = value;
+  }
+  return times;
+}
+
+function text(frame: Raw, key: string): string {
+  const value = frame[key];
+  if (typeof value === 'string') return value;
+  throw new FrameProblem(`"${key}" is not text`);
 }
 
 function number(frame: Raw, key: string, fallback: number | undefined): number {

@@ -9,7 +9,7 @@ import { decodeFrame } from './codec.ts';
 import { checkFrame, FrameProblem, WrongSchema } from './codec-check.ts';
 import { parseLine } from './codec-json.ts';
 import { INCOMPLETE, ScanError, valueEnd } from './codec-scan.ts';
-import type { RecordEnd, RecordFrame, RecordHeader, RequestRecord } from './record.ts';
+import { RECORD_SCHEMA, type RecordEnd, type RecordFrame, type RecordHeader, type RequestRecord } from './record.ts';
 
 /** Takes the frames of a file in their order. A file may hold several headers, when files were glued together. */
 export interface RecordVisitor {
@@ -85,6 +85,8 @@ class Reader {
   #line = 0;
   readonly #counts = { requests: 0, headers: 0, ends: 0, unknownFrames: 0, skippedFrames: 0 };
   #trouble = '';
+  /** What is odd, but costs nothing; said when there is no trouble. */
+  #remark = '';
 
   constructor(path: string, file: FileHandle, visitor: RecordVisitor) {
     this.#path = path;
@@ -98,7 +100,8 @@ class Reader {
     const lostBytes = await (format === 'jsonl' ? this.#readLines() : this.#readFrames());
     const { requests, headers, ends, unknownFrames, skippedFrames } = this.#counts;
     if (requests + headers + ends === 0) throw this.#notRecords(this.#trouble);
-    const damage = this.#trouble === '' ? null : { message: this.#trouble, skippedFrames, lostBytes };
+    const message = this.#trouble || this.#remark;
+    const damage = message === '' ? null : { message, skippedFrames, lostBytes };
     return { format, requests, headers, ends, unknownFrames, damage };
   }
 
@@ -212,7 +215,12 @@ class Reader {
 
   #check(decode: () => unknown, where: string): RecordFrame | null | undefined {
     try {
-      return checkFrame(decode(), this.#counts.requests);
+      const raw = decode();
+      const frame = checkFrame(raw, this.#counts.requests);
+      if (frame?.type === 'header' && (raw as { schema?: unknown }).schema == null) {
+        this.#remark ||= `${where}: the header names no "schema" and is read as "${RECORD_SCHEMA}"`;
+      }
+      return frame;
     } catch (error) {
       if (error instanceof WrongSchema) {
         throw usageError(

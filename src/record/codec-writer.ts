@@ -2,10 +2,11 @@
  * Writes a record file while the run goes on: frames are handed to the system as they come, one write at a time and in order, so a
  * crash costs what was not yet shipped by the workers. Trouble with the file never ends a run; it is kept as one message.
  */
-import { type FileHandle, open, rm, stat } from 'node:fs/promises';
-import { codeOf, messageOf, usageError } from '../errors.ts';
+import { type FileHandle, open, realpath, rm, stat } from 'node:fs/promises';
+import { AppError, codeOf, messageOf, usageError } from '../errors.ts';
 import { decodeRequests, encodeFrame, jsonLine } from './codec.ts';
 import type { RecordEnd, RecordHeader } from './record.ts';
+import { lockRecords, unlockRecords } from './record-lock.ts';
 
 /** Hints for what most often stands in the way of a record file. */
 const HINTS: Readonly<Record<string, string>> = {
@@ -29,6 +30,8 @@ export class RecordFileWriter {
   #bytes = 0;
   /** There was no file before, and nothing was written yet. */
   #isNew: boolean;
+  /** Null where there is nothing to be locked: a pipe, a device. */
+  #lock: string | null = null;
 
   private constructor(path: string, file: FileHandle, isNew: boolean) {
     this.#isNew = isNew;
@@ -40,15 +43,17 @@ export class RecordFileWriter {
   /**
    * Opens the file: JSON lines when its name ends in `.jsonl`, else msgpack. What is in it stays until there is a header to write, so a
    * run that never starts costs no earlier records.
-   * @throws a usage error naming `--save-records` when it cannot be written
+   * @throws a usage error naming `--save-records` when it cannot be written, or is being written by another run
    */
   static async open(path: string): Promise<RecordFileWriter> {
     try {
       const found = await stat(path).catch(() => null);
       const writer = new RecordFileWriter(path, await open(path, 'a'), found === null);
       writer.#replaced = found?.isFile() === true ? found.size : 0;
+      await writer.#takeLock();
       return writer;
     } catch (error) {
+      if (error instanceof AppError) throw error;
       const code = codeOf(error);
       throw usageError(`--save-records ${path} cannot be written: ${messageOf(error)}`, HINTS[code] ?? '', error);
     }
@@ -88,6 +93,7 @@ export class RecordFileWriter {
   async close(): Promise<void> {
     while (this.#writing !== null) await this.#writing;
     await this.#file.close().catch((error: unknown) => this.#fail(error));
+    if (this.#lock !== null) await unlockRecords(this.#lock);
   }
 
   /** Why writing stopped, as one line for the user; null while all is well. */
@@ -112,6 +118,7 @@ export class RecordFileWriter {
       this.#queue = [];
       try {
         if (this.#isToBeEmptied) await this.#empty();
+        else await this.#checkAlone();
         for (let at = 0; at < batch.length; ) {
           const { bytesWritten } = await this.#file.write(batch, at, batch.length - at);
           at += bytesWritten;
@@ -128,6 +135,21 @@ export class RecordFileWriter {
     this.#isToBeEmptied = false;
     // A pipe or a device has nothing to be emptied of.
     if ((await this.#file.stat()).isFile()) await this.#file.truncate(0);
+  }
+
+  async #takeLock(): Promise<void> {
+    try {
+      if ((await this.#file.stat()).isFile()) this.#lock = await lockRecords(await realpath(this.#path));
+    } catch (error) {
+      await this.#file.close();
+      throw error;
+    }
+  }
+
+  /** Where locks do not help (another machine, another program): what is in the file must be what was written here. */
+  async #checkAlone(): Promise<void> {
+    const found = await this.#file.stat();
+    if (found.isFile() && found.size !== this.#bytes) throw new Error('another program writes to it at the same time');
   }
 
   #fail(error: unknown): void {

@@ -60,8 +60,11 @@ function runFindings(summary: RunSummary, end: RecordEnd, verdict: ClientVerdict
   const recorded = summary.completed + summary.failed;
   const out: Warning[] = [];
   if (recorded === 0) out.push({ code: 'no_requests', facts: {} });
-  else if (summary.completed === 0) out.push({ code: 'all_failed', facts: { failed: summary.failed } });
-  if (end.interrupted) {
+  else if (summary.completed === 0) {
+    out.push({ code: 'all_failed', facts: { failed: summary.failed, first: summary.firstErrors[0] ?? '' } });
+  }
+  // A file with a header alone is one of a run that was killed early: that nothing is in it says enough.
+  if (end.interrupted && (recorded > 0 || typeof end['interrupted_by'] === 'string')) {
     const by = end['interrupted_by'];
     out.push({ code: 'interrupted', facts: { recorded, ...(typeof by === 'string' ? { by } : {}) } });
   }
@@ -113,11 +116,13 @@ function metricFindings(settings: ReportSettings): Warning[] {
 }
 
 function countFindings(summary: RunSummary, settings: ReportSettings): Warning[] {
-  const { counted, assumedOne } = summary.tokenCounts;
+  const { counted, assumedOne, byLogprobs, byFrames } = summary.tokenCounts;
   const out: Warning[] = [];
   if (settings.pooling) return out;
   if (assumedOne > 0) out.push({ code: 'tokens_assumed_one', facts: { requests: assumedOne } });
   if (counted > 0) out.push({ code: 'tokens_counted', facts: { requests: counted } });
+  if (byLogprobs > 0) out.push({ code: 'tokens_by_logprobs', facts: { requests: byLogprobs } });
+  if (byFrames > 0) out.push({ code: 'tokens_by_frames', facts: { requests: byFrames } });
   const { corrected, doubted } = summary.tokenCounts;
   const by = Object.entries(corrected).filter(([, requests]) => requests > 0);
   if (by.length > 0) out.push({ code: 'usage_corrected', facts: { by: Object.fromEntries(by) } });

@@ -71,6 +71,8 @@ export function ownBlock(parts: OwnParts): Block {
     token_counts: present({
       told: summary.tokenCounts.told,
       counted: summary.tokenCounts.counted,
+      by_logprobs: summary.tokenCounts.byLogprobs > 0 ? summary.tokenCounts.byLogprobs : undefined,
+      by_frames: summary.tokenCounts.byFrames > 0 ? summary.tokenCounts.byFrames : undefined,
       assumed_one: summary.tokenCounts.assumedOne,
       usage_corrected: correctedBlock(summary),
       usage_doubted: summary.tokenCounts.doubted > 0 ? summary.tokenCounts.doubted : undefined,

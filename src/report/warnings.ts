@@ -19,7 +19,7 @@ const COUNTED_BY: Readonly<Record<string, string>> = {
 
 const SENTENCES: Readonly<Record<string, (facts: Facts) => string>> = {
   all_failed: (f) =>
-    `all ${count(f['failed'], 'request')} failed: check the server, the endpoint and the options; the first error is above`,
+    `all ${count(f['failed'], 'request')} failed: check the server, the endpoint and the options${f['first'] ? `; the first said: ${f['first']}` : ''}`,
   interrupted: (f) =>
     `the run was interrupted${f['by'] ? ` (${f['by']})` : ''}: the figures are of the ${count(f['recorded'], 'request')} that ended`,
   unknown_percentile_metric: (f) =>
@@ -31,6 +31,10 @@ const SENTENCES: Readonly<Record<string, (facts: Facts) => string>> = {
     `the server told no token count for ${count(f['requests'], 'request')} and there is no tokenizer: each counts as 1 token, as in vLLM; token rates are too low (give --tokenizer)`,
   tokens_counted: (f) =>
     `the server told no token count for ${count(f['requests'], 'request')}: counted by the tokenizer over the text, which leaves out hidden tokens`,
+  tokens_by_logprobs: (f) =>
+    `the server told no token count for ${count(f['requests'], 'request')}: counted by the logprobs of the answers, which are exact`,
+  tokens_by_frames: (f) =>
+    `the server told no token count for ${count(f['requests'], 'request')}, and the text was not kept: counted as one token per frame, so that token rates may be too low (--keep-text)`,
   usage_corrected: (f) => {
     const by = f['by'] as Readonly<Record<string, number>>;
     const all = Object.values(by).reduce((sum, requests) => sum + requests, 0);

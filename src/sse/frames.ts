@@ -117,7 +117,7 @@ export function errorWords(frame: Json, isErrorType: boolean): string | null {
   if (frame['object'] === 'error') return textOf(frame['message']) || JSON.stringify(frame);
   const { choices, detail } = frame;
   if (choices === undefined && typeof detail === 'string') return detail;
-  if (choices === undefined && typeof detail === 'object' && detail !== null) return JSON.stringify(detail);
+  if (choices === undefined && detail !== undefined && detail !== null) return JSON.stringify(detail);
   return null;
 }
 

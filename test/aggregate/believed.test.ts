@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { believed } from '../../src/aggregate/believed.ts';
+import { believed, type CountRules, chunkSizeOf } from '../../src/aggregate/believed.ts';
 import { RunAggregate } from '../../src/aggregate/collect.ts';
 import type { RequestRecord } from '../../src/record/record.ts';
 
@@ -25,8 +25,8 @@ function long(more: Partial<RequestRecord> = {}): RequestRecord {
 }
 
 /** What comes out: prompt tokens, output tokens, and how they were counted. */
-function judged(more: Partial<RequestRecord>, exactLength = false): unknown[] {
-  const { record, countedBy, isDoubted } = believed(long(more), exactLength);
+function judged(more: Partial<RequestRecord>, rules: Partial<CountRules> = {}): unknown[] {
+  const { record, countedBy, isDoubted } = believed(long(more), rules.exactLength ?? false, rules.chunkSize);
   return [record.prompt_len, record.output_tokens, isDoubted ? 'doubted' : countedBy];
 }
 
@@ -44,7 +44,7 @@ describe('usage of an output beyond the chunk size', () => {
   }); // biome-ignore format: a table
 
   it('has the whole length where that was asked for', () => {
-    expect(judged({ output_len: 4997, finish_reason: 'length' }, true)).toEqual([100, 4997, 'limit']);
+    expect(judged({ output_len: 4997, finish_reason: 'length' }, { exactLength: true })).toEqual([100, 4997, 'limit']);
   });
 
   it.each<[string, Partial<RequestRecord>]>([
@@ -57,6 +57,58 @@ describe('usage of an output beyond the chunk size', () => {
   ])('stands where %s', (_, more) => {
     const record = long(more);
     expect(believed(record, false).record).toBe(record);
+  }); // biome-ignore format: a table
+});
+
+describe('the chunk size of the server', () => {
+  /** As TabbyAPI with a chunk of 256 tells it: prompt 22 and 8 of the template, taken anew at two cache pages, 549 made. */
+  const small = { prompt_len: 513, client_prompt_len: 22, output_tokens: 66, output_len: 550, frames: 549 };
+
+  it.each<[string, number | null, Partial<RequestRecord>, unknown[]]>([
+    ['frames prove it', 256, { ...small, finish_reason: 'length' }, [22, 549, 'limit']],
+    ['logprobs count', 256, { ...small, logprob_tokens: 549 }, [22, 549, 'logprobs']],
+    ['frames at an own end', 256, { ...small, finish_reason: 'stop' }, [22, 549, 'frames']],
+    ['merged frames, ended just behind the pages', 256, { ...small, output_tokens: 10, output_len: 500, frames: 9, finish_reason: 'length' }, [22, 499, 'limit']],
+    ['merged frames, own end', 256, { ...small, output_tokens: 300, frames: 200, finish_reason: 'stop' }, [513, 300, 'doubted']],
+    ['a chunk of 2,048 cannot make so few', 2048, { ...small, finish_reason: 'length' }, [513, 66, null]],
+    ['nothing is known of the chunk', null, { ...small, finish_reason: 'length' }, [513, 66, null]],
+    ['a template of 900 tokens is none of 2,048', 2048, { prompt_len: 1000, output_tokens: 300, output_len: 5000, frames: 200, finish_reason: 'stop' }, [1000, 300, null]],
+    ['nor is one of 3,000 with short answers', 2048, { prompt_len: 3100, output_tokens: 100, output_len: 128, frames: 60, finish_reason: 'stop' }, [3100, 100, null]],
+    ['but with long ones it may be', 2048, { prompt_len: 3100, output_tokens: 1700, output_len: 4000, frames: 900, finish_reason: 'stop' }, [3100, 1700, 'doubted']],
+  ])('%s', (_, chunkSize, more, expected) => {
+    expect(judged(more, { chunkSize })).toEqual(expected);
+  }); // biome-ignore format: a table
+
+  it.each<[unknown, number | null]>([
+    [{ chunk_size: 512 }, 512],
+    [{ chunk_size: '512' }, null],
+    [{ chunk_size: 0 }, null],
+    [{ chunk_size: null }, null],
+    [{}, null],
+    [undefined, null],
+    [null, null],
+  ])('is read from %j', (parameters, expected) => {
+    expect(chunkSizeOf(parameters)).toBe(expected);
+  });
+});
+
+describe('answers without usage', () => {
+  const none = { prompt_len: 7, client_prompt_len: 7, output_tokens: null, frames: 40, generated_text: 'x'.repeat(33) };
+
+  it.each<[string, Partial<RequestRecord>, Record<string, unknown>]>([
+    ['logprobs come before the text', { logprob_tokens: 50 }, { tokens: 50, byLogprobs: 1 }],
+    ['the text before the frames', {}, { tokens: 33, counted: 1 }],
+    ['logprobs tell nothing of reasoning', { logprob_tokens: 50, reasoning_frames: 5 }, { tokens: 33, counted: 1 }],
+    ['frames where no text was kept', { generated_text: undefined as unknown as string }, { tokens: 40, byFrames: 1 }],
+    ['and with reasoning at least both', { generated_text: undefined as unknown as string, logprob_tokens: 38, reasoning_frames: 5 }, { tokens: 43, byFrames: 1 }],
+    ['usage of 0 tokens is none', { output_tokens: 0, logprob_tokens: 50 }, { tokens: 50, byLogprobs: 1 }],
+  ])('%s', async (_, more, { tokens, ...counts }) => {
+    const run = new RunAggregate();
+    run.add(long({ ...none, ...more }));
+    await run.countNow(async (texts) => texts.map((text) => text.length));
+    const { outputTokens, inputTokens, tokenCounts } = await run.summarize({ percentiles: [50], durationS: 100 });
+    expect([outputTokens, inputTokens]).toEqual([tokens, 7]);
+    expect(tokenCounts).toMatchObject({ told: 0, assumedOne: 0, counted: 0, byLogprobs: 0, byFrames: 0, ...counts });
   }); // biome-ignore format: a table
 });
 
@@ -73,8 +125,12 @@ describe('a run with such answers', () => {
   it('takes prompts and outputs from what is believed', async () => {
     const aggregate = new RunAggregate();
     for (const record of records) aggregate.add(record);
-    const counts = await aggregate.countNow(countTokens);
-    expect(counts).toEqual({ i: [0, 1, 2], tokens: [5001, 103, 51] });
+    await aggregate.countNow(countTokens);
+    expect(aggregate.countedOtherwise).toEqual({
+      i: [0, 1, 2],
+      tokens: [5001, 103, 51],
+      by: ['text', 'usage', 'text'],
+    });
     const summary = await summaryOf(aggregate);
     expect(summary.inputTokens).toBe(100 + 800 + 100);
     expect(summary.outputTokens).toBe(5001 + 101 + 51);
@@ -89,12 +145,18 @@ describe('a run with such answers', () => {
     });
   });
 
+  it('hands on what is believed', () => {
+    const { prompt_len, output_tokens } = new RunAggregate().add(long({ logprob_tokens: 4997 }));
+    expect([prompt_len, output_tokens]).toEqual([100, 4997]);
+  });
+
   it('is the same from the counts that were written down', async () => {
     const run = new RunAggregate();
     const report = new RunAggregate();
     for (const record of records) run.add(record);
     for (const record of records) report.add(record);
-    report.applyCounts(await run.countNow(countTokens));
+    await run.countNow(countTokens);
+    report.applyCounts(run.countedOtherwise);
     expect(report.uncounted).toBe(0);
     const plain = (value: unknown) => JSON.parse(JSON.stringify(value)) as unknown;
     expect(plain(await summaryOf(report))).toEqual(plain(await summaryOf(run)));

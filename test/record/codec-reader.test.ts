@@ -1,4 +1,6 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -15,6 +17,11 @@ const dir = folder();
 afterAll(dir.remove);
 
 const FRAMES: RecordFrame[] = [HEADER, request(2), request(0, { category: 'qa' }), request(1), END];
+
+/** The number of a process that has ended. */
+function deadPid(): number {
+  return spawnSync(process.execPath, ['--version']).pid;
+}
 
 async function refusal(path: string): Promise<AppError> {
   const error: unknown = await readBack(path).catch((thrown: unknown) => thrown);
@@ -66,6 +73,16 @@ describe.each(['msgpack', 'jsonl'] as const)('reading %s', (format) => {
       { ...request(1), i: -1 },
       { ...request(1), success: 'yes' },
       { ...request(1), output_tokens: 2.5 },
+      { ...request(1), ttft: -0.001 },
+      { ...request(1), latency: -1 },
+      { ...request(1), itl: [0.1, -0.1] },
+      { ...request(1), end: -1 },
+      { ...request(1), first_byte: -0.5 },
+      { ...request(1), frames: -3 },
+      { ...request(1), client_prompt_len: '7' },
+      { ...request(1), category: 7 },
+      { ...request(1), finish_reason: 5 },
+      { ...request(1), partial: { ttft: -1, itl: [], latency: 0, frames: 1 } },
     ] as unknown as RecordFrame[];
     for (const frame of bad) {
       const raw =
@@ -86,6 +103,28 @@ describe.each(['msgpack', 'jsonl'] as const)('reading %s', (format) => {
     const raw = format === 'jsonl' ? Buffer.from(`${JSON.stringify(strange)}\n`) : pack(strange);
     const { result } = await readBack(dir.file(`strange.${format}`, Buffer.concat([bytes([HEADER, request(0)]), raw])));
     expect(result).toMatchObject({ requests: 1, unknownFrames: 1, damage: null });
+  });
+
+  it('takes a header that names no schema for one of this version, and says so', async () => {
+    const { schema: _, ...unnamed } = HEADER;
+    const file = Buffer.concat([
+      format === 'jsonl' ? Buffer.from(`${JSON.stringify(unnamed)}\n`) : pack(unnamed),
+      bytes([request(0), END]),
+    ]);
+    const { headers, requests, damage } = await readBack(dir.file(`unnamed.${format}`, file));
+    expect([headers[0]?.options, requests.length]).toEqual([HEADER.options, 1]);
+    const where = format === 'jsonl' ? 'line 1' : 'byte 0';
+    expect(damage).toEqual({
+      message: `${where}: the header names no "schema" and is read as "tabby-load.records/1"`,
+      skippedFrames: 0,
+      lostBytes: 0,
+    });
+  });
+
+  it('leaves out times of the server that are none: they are no damage', async () => {
+    const odd = { ...request(0), server: { prompt_time: -1, queue_time: 0.5, total_time: 'long' } } as never;
+    const { requests, damage } = await readBack(dir.file(`times.${format}`, bytes([HEADER, odd, END])));
+    expect([requests[0]?.server, damage]).toEqual([{ queue_time: 0.5 }, null]);
   });
 
   it('refuses another version by name', async () => {
@@ -298,6 +337,48 @@ describe('RecordFileWriter', () => {
     expect((await readBack(path)).requests.length).toBe(1);
     await writer.close();
     expect((await readBack(path)).result).toMatchObject({ ends: 0, damage: null });
+  });
+
+  it('is refused while another run writes to the file, by whatever name', async () => {
+    const path = join(dir.path, 'shared.msgpack');
+    symlinkSync('shared.msgpack', join(dir.path, 'other.msgpack'));
+    const first = await RecordFileWriter.open(path);
+    first.header(HEADER);
+    for (const name of [path, join(dir.path, 'other.msgpack')]) {
+      const error: unknown = await RecordFileWriter.open(name).catch((e: unknown) => e);
+      expect(error).toBeInstanceOf(AppError);
+      expect((error as AppError).message).toContain(`is being written by another run (process ${process.pid})`);
+    }
+    first.appendEncoded(encodeRequest(request(0)));
+    await first.end(END);
+    expect(first.failure).toBeNull();
+    expect((await readBack(path)).result).toMatchObject({ requests: 1, ends: 1, damage: null });
+    await (await RecordFileWriter.open(path)).abandon();
+    expect(readdirSync(dir.path).filter((name) => name.endsWith('.lock'))).toEqual([]);
+  });
+
+  it.each([
+    ['of a process that was killed', () => `${deadPid()}@${hostname()}`],
+    ['of another machine', () => `${process.pid}@some-other-machine`],
+    ['of no meaning', () => 'x'],
+  ])('takes over a lock %s', async (_, holder) => {
+    const path = join(dir.path, 'left.msgpack');
+    symlinkSync(holder(), `${path}.lock`);
+    const writer = await RecordFileWriter.open(path);
+    expect(readlinkSync(`${path}.lock`)).toBe(`${process.pid}@${hostname()}`);
+    await writer.abandon();
+    expect(existsSync(`${path}.lock`)).toBe(false);
+  });
+
+  it('notices that something else writes to the file', async () => {
+    const path = join(dir.path, 'mixed.msgpack');
+    const writer = await RecordFileWriter.open(path);
+    writer.header(HEADER);
+    while (writer.bytesWritten === 0) await new Promise(setImmediate);
+    appendFileSync(path, 'x');
+    writer.appendEncoded(encodeRequest(request(0)));
+    await writer.end(END);
+    expect(writer.failure).toContain('another program writes to it at the same time');
   });
 
   it('names the option when the file cannot be opened', async () => {

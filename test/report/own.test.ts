@@ -247,6 +247,8 @@ describe('warnings', () => {
       { requests: [request(0)], options: { percentile_metrics: 'e2el_including_client_queue', max_concurrency: 2 } },
     ],
     ['tokens_assumed_one', { requests: [request(0, { output_tokens: null })] }],
+    ['tokens_by_logprobs', { requests: [request(0, { output_tokens: null, logprob_tokens: 9 })] }],
+    ['tokens_by_frames', { requests: [request(0, { output_tokens: null, frames: 9 })] }],
     [
       'usage_corrected',
       {

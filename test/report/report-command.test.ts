@@ -187,6 +187,24 @@ describe('options', () => {
     expect((await report(path, '--max-error-rate', '24%')).code).toBe(5);
   });
 
+  it.each<[string, RecordFrame[], string]>([
+    ['nothing but a header', [HEADER], 'no request was recorded'],
+    ['header and end', [HEADER, END], 'no request was recorded'],
+    [
+      'failures alone',
+      [
+        HEADER,
+        request(1, { success: false, output_tokens: null, ttft: 0, latency: 0, itl: [], error: 'second' }),
+        request(0, { success: false, output_tokens: null, ttft: 0, latency: 0, itl: [], error: 'HTTP 503\nno model' }),
+        END,
+      ],
+      'all 2 requests failed: check the server, the endpoint and the options; the first said: HTTP 503\\nno model',
+    ],
+  ])('end with exit code 5 when there is %s', async (_, held, words) => {
+    const { code, err } = await report(dir.file('none.jsonl', jsonLines(held)));
+    expect([code, err]).toEqual([5, `tabby-load: warning: ${words}\n`]);
+  });
+
   it('print only JSON on stdout with --json -', async () => {
     const path = dir.file('pure.msgpack', msgpackBytes(frames));
     const { out, code } = await report(path, '--json', '-');

@@ -11,6 +11,8 @@ describe('the words of an error in a stream', () => {
     ['{"error":true}', 'true'],
     ['{"error":["a","b"]}', '["a","b"]'],
     ['{"detail":"d"}', 'd'],
+    ['{"detail":503}', '503'],
+    ['{"detail":true}', 'true'],
     ['{"detail":[{"msg":"m"}]}', '[{"msg":"m"}]'],
     ['{"object":"error","message":"m"}', 'm'],
   ])('%s', (frame, words) => {
