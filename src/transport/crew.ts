@@ -24,6 +24,7 @@ import {
 } from '../record/messages.ts';
 import type { RequestRecord } from '../record/record.ts';
 import { ClaimLedger, lostRecord, makeClaims } from './claims.ts';
+import { compileLater } from './compile-later.ts';
 import { leftBehind } from './record-batch.ts';
 import { WorkView } from './shared-work.ts';
 
@@ -259,6 +260,7 @@ export class Crew {
 }
 
 function newPool(workers: number): Piscina {
+  compileLater();
   const pool = new Piscina({
     filename: workerFile(),
     minThreads: workers,
