@@ -26,8 +26,6 @@ nav{display:flex;flex-wrap:wrap;gap:4px 16px;padding:8px 0;border-top:1px solid 
 a{color:var(--link)}
 section{padding:24px 0 8px;border-bottom:1px solid var(--line)}
 .chart{width:100%;height:320px}
-.chart.waterfall{height:440px}
-.chart.tall{height:560px}
 .hint{font-size:13px}
 .wide{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums;overflow-wrap:normal}
@@ -39,7 +37,9 @@ tbody th{font-weight:600}
 details{margin:8px 0}summary{cursor:pointer;color:var(--link)}
 pre{background:var(--soft);border:1px solid var(--line);border-radius:8px;padding:12px;overflow-x:auto;font-size:13px;overflow-wrap:normal}
 button{font:inherit;font-size:14px;color:var(--text);background:var(--soft);border:1px solid var(--line);border-radius:6px;padding:4px 12px;min-width:36px;cursor:pointer}
-.zoom{display:flex;gap:6px;margin:8px 0}
+.zoom,.zoom>div{display:flex;flex-wrap:wrap;gap:6px;align-items:center}
+.zoom{margin:8px 0;column-gap:16px}
+button[aria-pressed=true]{border-color:var(--link);box-shadow:inset 0 0 0 1px var(--link)}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}
 .skip{position:absolute;left:-999px}.skip:focus{position:static}
 @media (max-width:600px){body{padding:14px}.answer{font-size:16px}h1{font-size:20px}}

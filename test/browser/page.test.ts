@@ -222,8 +222,15 @@ describe.skipIf(BROWSER_PATH === null)('the report page in a browser', () => {
 
   it('draws a bar for each part of each request, and the levels of a sweep with knee and limit', async () => {
     const run = await open(join(dir, 'run.html'));
-    // Answered: waiting, queue, prompt, answer; failed: waiting and the failure.
-    expect(await marks(run.page, 'waterfall')).toBeGreaterThan(108 * 4 + 12 * 2);
+    // Answered: queue, prompt, answer; failed: the failure alone. Of a closed loop the wait for a place is shown when asked for.
+    const without = await marks(run.page, 'waterfall');
+    expect(without).toBeGreaterThan(108 * 3 + 12);
+    const legend = run.page.locator('[data-chart="waterfall"] svg');
+    expect(await legend.textContent()).not.toContain('waiting for a place');
+    await run.page.getByRole('button', { name: 'Show the wait for a place' }).press('Enter');
+    // One bar more in each row, and a name in the legend.
+    expect(await marks(run.page, 'waterfall')).toBeGreaterThanOrEqual(without + REQUESTS - 1);
+    expect(await legend.textContent()).toContain('waiting for a place at the client');
     await run.page.context().close();
     const sweep = await open(sweepFile());
     const text = await sweep.page.locator('[data-chart="saturation"] svg').textContent();
