@@ -3,7 +3,9 @@ import type { DotChart } from '../src/report/html-data.ts';
 import { axisOf, legend, legendHeight, type Option, type RowApi, shown, tooltip } from './common.ts';
 import type { Colours } from './theme.ts';
 
-const SYMBOLS = ['circle', 'triangle', 'rect', 'diamond'] as const;
+const SYMBOLS = ['circle', 'rect', 'triangle', 'diamond'] as const;
+/** A line, for the legend. */
+const LINE_ICON = 'path://M0,9L30,9L30,11L0,11Z';
 const ROW = 26;
 const FOOT = 52;
 /** An interval this many times as wide as the dots lie apart is cut: else nothing else could be seen. The table has its ends. */
@@ -34,7 +36,11 @@ export function dotOption(chart: DotChart, colours: Colours, width: number): Opt
       formatter: ({ seriesName, value: [x, y] }: { seriesName: string; value: [number, number] }) =>
         [`${categories[y]}`, `${seriesName}: ${percent(x)}`, ...rangeText(ranges[y], chart.rangeName)].join('\n'),
     },
-    legend: { ...legend(colours), data: names(chart), selectedMode: false },
+    legend: {
+      ...legend(colours),
+      data: [...series.map(({ name }) => name), { name: chart.rangeName, icon: LINE_ICON }],
+      selectedMode: false,
+    },
     grid: { left: 8, right: 24, top: top(chart, width), bottom: FOOT, containLabel: true },
     xAxis: {
       ...axisOf(chart.x, colours),
@@ -65,11 +71,11 @@ export function dotOption(chart: DotChart, colours: Colours, width: number): Opt
         name: one.name,
         type: 'line',
         lineStyle: { width: 0 },
-        symbol: SYMBOLS[k % SYMBOLS.length],
+        symbol: SYMBOLS[(one.place ?? k) % SYMBOLS.length],
         symbolSize: 10,
         showAllSymbol: true,
         itemStyle: {
-          color: colours.series[k % colours.series.length],
+          color: colours.series[(one.place ?? k) % colours.series.length],
           borderColor: colours.background,
           borderWidth: 1,
         },

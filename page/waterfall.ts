@@ -44,7 +44,7 @@ export function waterfallOption(chart: WaterfallChart, colours: Colours, width: 
       formatter: ({ dataIndex }: { dataIndex: number }) => rowText(rows[dataIndex], chart),
     },
     legend: { ...legend(colours), data: names, selectedMode: false },
-    grid: { left: 64, right: 44, top: legendHeight(names, width) + 30, bottom: 84 },
+    grid: { left: 64, right: 44, top: legendHeight(names, width) + 30, bottom: 84, outerBoundsMode: 'none' },
     xAxis: {
       ...axisOf({ name: '', kind: 's', min: 0, max: Math.max(...rows.map((row) => row[5])) }, colours),
       axisLine: { onZero: false, lineStyle: { color: colours.dim } },
@@ -62,7 +62,7 @@ export function waterfallOption(chart: WaterfallChart, colours: Colours, width: 
       name: 'requests',
       nameLocation: 'start',
       nameGap: 8,
-      nameTextStyle: { color: colours.dim, align: 'right' },
+      nameTextStyle: { color: colours.dim, align: 'left', padding: [0, 0, 0, -56] },
     },
     dataZoom: [
       ...zooms(colours, { xAxisIndex: 0 }),

@@ -20,12 +20,8 @@ function bottomOf({ canZoom }: XyChart): number {
 }
 
 function topOf({ panels }: XyChart, width: number): number {
-  return (
-    legendHeight(
-      panels.flatMap(({ series }) => series.map(({ name }) => name)),
-      width,
-    ) + 26
-  );
+  const names = panels.flatMap(({ series }) => series.map(({ name }) => name));
+  return (names.length > 1 ? legendHeight(names, width) : 0) + 26;
 }
 
 function panelHeight({ panels }: XyChart): number {
@@ -50,13 +46,15 @@ export function xyOption(chart: XyChart, colours: Colours, width: number): Optio
   );
   return {
     tooltip: { ...tooltip(colours), formatter: (items: unknown) => tooltipText(items, chart) },
-    legend: legend(colours),
+    legend: { ...legend(colours), show: series.length > 1 },
     axisPointer: { link: [{ xAxisIndex: 'all' }] },
     grid: chart.panels.map((_, k) => ({
       left: 64,
       right: isNarrow ? 16 : 32,
       top: top + k * (height + GAP),
       height,
+      // Panels above one another have the same left edge, whatever their labels.
+      outerBoundsMode: 'none',
     })),
     xAxis: chart.panels.map((_, k) => {
       const isLast = k === count - 1;
@@ -76,7 +74,7 @@ export function xyOption(chart: XyChart, colours: Colours, width: number): Optio
       name: panel.y.name,
       nameLocation: 'end',
       nameGap: 8,
-      nameTextStyle: { color: colours.dim, align: 'right' },
+      nameTextStyle: { color: colours.dim, align: 'left', padding: [0, 0, 0, -56] },
       splitNumber: count > 1 ? 2 : 4,
     })),
     ...(chart.canZoom === true ? { dataZoom: zooms(colours, { xAxisIndex: chart.panels.map((_, k) => k) }) } : {}),
@@ -122,7 +120,15 @@ function seriesOf(one: PageSeries, { panel, at, colours, index, inPanel, chart }
       value: [x, y],
       ...(one.labels === undefined
         ? {}
-        : { name: one.labels[k], label: { show: true, formatter: '{b}', color: colours.dim, position: 'top' } }),
+        : {
+            name: one.labels[k],
+            label: {
+              show: true,
+              formatter: '{b}',
+              color: colours.dim,
+              position: inPanel % 2 === 0 && panel.series.length > 1 ? 'bottom' : 'top',
+            },
+          }),
     })),
     itemStyle: { color },
     ...(isBars

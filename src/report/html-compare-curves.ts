@@ -76,6 +76,7 @@ function histograms({ name, a, b }: Pair, k: number, suffix: string): PageSectio
   return {
     id: `overlay-${name.toLowerCase()}-${k + 1}`,
     title: `Histograms of ${name}${suffix}`,
+    isThird: true,
     chart: {
       type: 'xy',
       x: histogramAxis(name, ofA),

@@ -70,8 +70,8 @@ export interface NamedDifference {
 /** What verdicts come to in a picture; the order gives colour and symbol. */
 const KINDS: readonly (readonly [name: string, verdicts: readonly Verdict[]])[] = [
   ['no difference shown', ['same', 'unclear', 'blurred']],
-  ['B is better', ['better']],
   ['B is worse', ['worse']],
+  ['B is better', ['better']],
   ['no values to judge by', ['unknown']],
 ];
 
@@ -82,12 +82,13 @@ export function differencesChart(rows: readonly NamedDifference[], margin: numbe
     type: 'dots',
     categories: shown.map(({ name }) => name),
     x: { name: 'difference of B from A, %', kind: 'percent' },
-    series: KINDS.map(([name, verdicts]) => ({
+    series: KINDS.map(([name, verdicts], place) => ({
       name,
+      place,
       points: shown.flatMap(({ difference: { relative, verdict } }, k) =>
         verdicts.includes(verdict) ? [[rounded((relative ?? 0) * 100), k] as const] : [],
       ),
-    })),
+    })).filter(({ points }) => points.length > 0),
     ranges: shown.map(({ difference: { interval } }) =>
       interval === null ? null : [rounded(interval[0] * 100), rounded(interval[1] * 100)],
     ),

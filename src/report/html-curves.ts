@@ -65,8 +65,16 @@ function curveOf(n: number, valueAt: (rank: number) => number): Point[] {
   return points;
 }
 
-/** Counts in bins of equal width on a log scale; [lower border, count], and a last border with 0. */
-export function logHistogram(sorted: Float64Array): Point[] {
+/** Values so far apart stand on a log axis, the others on a plain one. */
+const WIDE = 20;
+
+/** Do values from `min` to `max` need a log axis? */
+export function isWide(min: number, max: number): boolean {
+  return max > WIDE * min;
+}
+
+/** Counts in bins of equal width on the axis that {@link isWide} asks for; [lower border, count], and a last border with 0. */
+export function histogramBins(sorted: Float64Array): Point[] {
   return binsOf(
     sorted.length,
     (k) => sorted[k] as number,
@@ -74,10 +82,10 @@ export function logHistogram(sorted: Float64Array): Point[] {
   );
 }
 
-/** {@link logHistogram} of two series over the same bins. */
+/** {@link histogramBins} of two series over the same bins. */
 export function commonBins(a: Float64Array, b: Float64Array): readonly [Point[], Point[]] {
   const both = ascending([...a, ...b]);
-  const borders = logHistogram(both).map(([x]) => x);
+  const borders = histogramBins(both).map(([x]) => x);
   const counted = (values: Float64Array): Point[] => {
     const counts = new Array<number>(borders.length).fill(0);
     let bin = 0;
@@ -90,7 +98,7 @@ export function commonBins(a: Float64Array, b: Float64Array): readonly [Point[],
   return [counted(a), counted(b)];
 }
 
-/** {@link logHistogram} of a histogram: each bucket, 0.1 % wide, goes whole into the bin that its lowest value lies in. */
+/** {@link histogramBins} of a histogram: each bucket, 0.1 % wide, goes whole into the bin that its lowest value lies in. */
 export function bucketBins(buckets: readonly HistogramBucket[]): Point[] {
   return binsOf(
     buckets.length,
@@ -106,15 +114,26 @@ function binsOf(n: number, valueAt: (k: number) => number, weightAt: (k: number)
   for (; first < n && !(valueAt(first) >= LEAST_MS); first++) zeros += weightAt(first);
   if (first === n) return zeros === 0 ? [] : [[0.001, zeros]];
   const low = valueAt(first);
-  const ratio = Math.max(1.001, (valueAt(n - 1) / low) ** (1 / BINS));
+  const high = valueAt(n - 1);
+  const border = bordersOf(low, high);
   const counts = new Array<number>(BINS).fill(0);
   for (let k = first; k < n; k++) {
-    const bin = Math.min(BINS - 1, Math.floor(Math.log(valueAt(k) / low) / Math.log(ratio)));
+    const value = valueAt(k);
+    const share = isWide(low, high)
+      ? Math.log(value / low) / Math.log(border(BINS) / low)
+      : (value - low) / (border(BINS) - low);
+    const bin = Math.min(BINS - 1, Math.floor(share * BINS));
     counts[bin] = (counts[bin] as number) + weightAt(k);
   }
   // Gaps of 0 (frames that shared a read) and below what a clock tells have no place on a log axis: they stand with the smallest.
   counts[0] = (counts[0] as number) + zeros;
-  return [...counts.map((count, k): Point => [rounded(low * ratio ** k), count]), [rounded(low * ratio ** BINS), 0]];
+  return [...counts.map((count, k): Point => [rounded(border(k)), count]), [rounded(border(BINS)), 0]];
+}
+
+/** Lower border of the k-th bin; the last is a little above equal values, which would have bins of no width. */
+function bordersOf(low: number, high: number): (k: number) => number {
+  const top = Math.max(high, low * 1.001);
+  return isWide(low, high) ? (k) => low * (top / low) ** (k / BINS) : (k) => low + ((top - low) * k) / BINS;
 }
 
 /** Six digits are more than a chart shows. */

@@ -82,6 +82,8 @@ export interface DotChart {
   readonly series: readonly {
     readonly name: string;
     readonly points: readonly (readonly [x: number, category: number])[];
+    /** Colour and symbol, where it is not the place in the list that gives them. */
+    readonly place?: number;
   }[];
   /** By row. */
   readonly ranges: readonly (readonly [low: number, high: number] | null)[];
@@ -125,6 +127,8 @@ export interface PageSection {
   readonly chart?: PageChart;
   readonly chartText?: string;
   readonly table?: PageTable;
+  /** Stands beside its neighbours of the same kind where the window is wide enough. */
+  readonly isThird?: boolean;
   /** The table is a twin of the chart, and folded. */
   readonly isTableFolded?: boolean;
   /** Text to be copied as it is. */

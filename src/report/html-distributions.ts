@@ -1,7 +1,16 @@
 /** Percentile curves and histograms of a run: from the values of its requests, or from histograms where those were not kept. */
 import type { HistogramBucket } from '../aggregate/histogram.ts';
 import type { DetailViews } from '../aggregate/summary.ts';
-import { ascending, bucketBins, bucketCurve, countOf, logHistogram, percentileCurve, rounded } from './html-curves.ts';
+import {
+  ascending,
+  bucketBins,
+  bucketCurve,
+  countOf,
+  histogramBins,
+  isWide,
+  percentileCurve,
+  rounded,
+} from './html-curves.ts';
 import type { PageAxis, PageSection, PageSeries, Point } from './html-data.ts';
 import { figure } from './html-figure.ts';
 
@@ -48,7 +57,7 @@ function ofValues(name: string, sorted: Float64Array): Distribution {
     leastMs: sorted[0] as number,
     mostMs: sorted.at(-1) as number,
     curve: percentileCurve(sorted),
-    bins: logHistogram(sorted),
+    bins: histogramBins(sorted),
     isHdr: false,
   };
 }
@@ -145,6 +154,7 @@ function histogramSection({ name, count, leastMs, mostMs, bins, isHdr }: Distrib
   return {
     id: `histogram-${name.toLowerCase()}`,
     title: `Histogram of ${name}`,
+    isThird: true,
     chart: {
       type: 'xy',
       x: histogramAxis(name, points),
@@ -169,5 +179,5 @@ function histogramSection({ name, count, leastMs, mostMs, bins, isHdr }: Distrib
 /** A log axis where it is of use, else a plain one, from the first to the last bin. */
 export function histogramAxis(name: string, points: readonly Point[]): PageAxis {
   const [min, max] = [points[0]?.[0] ?? 0, points.at(-1)?.[0] ?? 1];
-  return { name: `${name}, ms`, kind: 'ms', isLog: max > 20 * min, min, max };
+  return { name: `${name}, ms`, kind: 'ms', isLog: isWide(min, max), min, max };
 }

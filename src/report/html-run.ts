@@ -52,6 +52,7 @@ export function runPage(input: RunPageInput): PageData {
     alerts: report.warnings.map(warningText),
     sections: [
       ...limitSections(report),
+      ...errorSections(summary),
       latencySection(summary),
       ...repeatSections(repeatsOf(report)),
       ...distributionSections(detail, input.buckets),
@@ -59,7 +60,6 @@ export function runPage(input: RunPageInput): PageData {
       ...serverSections(summary),
       ...categorySections(summary),
       ...hostSections(input),
-      ...errorSections(summary),
       healthSection(input),
       provenance(input),
     ],
@@ -121,7 +121,7 @@ function figuresOf(summary: RunSummary): PageFigure[] {
     {
       name: 'Requests',
       value: figure(perSecond(completed, summary), 2),
-      unit: '1/s',
+      unit: 'requests/s',
       note: `${figure(completed, 0)} answered, ${figure(failed, 0)} failed`,
     },
     ...(metrics.ttft.count === 0 ? [] : [latency('TTFT, median', metrics.ttft)]),

@@ -127,7 +127,7 @@ function inFlight(detail: DetailViews, t0: number, sliceAt: (s: number) => numbe
   return most;
 }
 
-/** The timeline as a chart of four panels with the steady windows shaded. */
+/** The timeline as a chart of panels, that of the errors where there are any, with the steady windows shaded. */
 export function timelineChart(
   line: Timeline,
   windows: readonly { readonly fromS: number; readonly toS: number }[],
@@ -158,10 +158,14 @@ export function timelineChart(
           { name: 'TTFT, longest', shape: 'points', points: points(line.maxTtftMs) },
         ],
       },
-      {
-        y: { name: 'errors', kind: 'count', min: 0 },
-        series: [{ name: 'failed requests', shape: 'bars', points: points(line.errors) }],
-      },
+      ...(line.errors.some((count) => count > 0)
+        ? [
+            {
+              y: { name: 'errors', kind: 'count' as const, min: 0 },
+              series: [{ name: 'failed requests', shape: 'bars' as const, points: points(line.errors) }],
+            },
+          ]
+        : []),
     ],
   };
 }
