@@ -38,6 +38,8 @@ export interface LoadInput {
   /** Requests whose prompt is that of an earlier one. */
   readonly repeatedPrompts: number;
   readonly tokenizerId: string | null;
+  /** When everything under way is given up, on the clock of `nowMs`; absent or infinite: never. */
+  readonly deadlineMs?: number;
   /** The clock has started. */
   onStart?(): void;
   /** The last request has ended: further members of the end frame. `startedAt` is wall clock. */
@@ -123,6 +125,7 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
     const whole = run.run(() => {
       cpu.begin();
       ending.startDuration();
+      ending.startDeadline(input.deadlineMs ?? Number.POSITIVE_INFINITY);
       startedAt = wallClock();
       input.onStart?.();
     });

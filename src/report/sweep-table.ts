@@ -15,10 +15,17 @@ export function sweepLines({ axis, levels, answer }: SweepDocument): string[] {
       .join('  ')
       .trimEnd(),
   );
-  const reasons = sorted
-    .filter(({ reason }) => reason !== '')
-    .map(({ level, reason }) => `${level}: ${printable(reason)}`);
+  const reasons = sorted.flatMap(({ level, reason, tries }) => [
+    ...(reason === '' ? [] : [`${level}: ${printable(reason)}`]),
+    ...(tries === undefined
+      ? []
+      : [`${level}: measured ${tries.length} times, the median of ${triedWords(tries)} tok/s`]),
+  ]);
   return [...lines, ...reasons, '', ...answer.words.map(printable)];
+}
+
+function triedWords(tries: readonly SweepLevel[]): string {
+  return tries.map(({ output_throughput: rate }) => rate.toFixed(1)).join(', ');
 }
 
 type Column = readonly [title: string, cell: (level: SweepLevel) => string];
