@@ -63,6 +63,7 @@ export async function sweepCommand(options: SweepOptions): Promise<ExitCode> {
   if (plan.axis === 'concurrency' && plan.levels !== 'auto') {
     checkOpenFiles(levelOptions(options, { axis: plan.axis, level: highest, requests: highest }), highest);
   }
+  checkAmount(plan, highest);
   const path = options.datasetPath;
   if (path !== null && options.datasetName !== 'hf' && !existsSync(path)) await openInput(path);
   const startedAt = wallClock().toISOString();
@@ -91,6 +92,18 @@ export async function sweepCommand(options: SweepOptions): Promise<ExitCode> {
     signals.close();
     await releaseFolder(folder);
   }
+}
+
+/** More samples than this do not fit into memory: each is a prompt. */
+const MOST_REQUESTS = 5_000_000;
+
+function checkAmount(plan: Plan, highest: number): void {
+  const requests = requestsFor(plan, highest);
+  if (requests <= MOST_REQUESTS) return;
+  throw usageError(
+    `--requests-per-level: ${requests} requests at level ${highest} are too many`,
+    `Ask for at most ${MOST_REQUESTS}, or for lower levels.`,
+  );
 }
 
 /** Everything before the first level. */
@@ -172,7 +185,7 @@ function noticesOf({ options, plan, taken, document }: Sweep): string[] {
       : ['note: all levels send the same prompts (--no-nonce): a prefix cache knows them from the second level on']),
     ...(raised.length === 0
       ? []
-      : [`note: ${raised.join(', ')}: as many requests as streams, as fewer would never be in flight at once`]),
+      : [`note: at ${raised.join(', ')} there are as many requests as streams, as fewer would never fill the level`]),
     ...(short.length === 0
       ? []
       : [
@@ -259,7 +272,8 @@ function isInTime(sweep: Sweep, level: number, isFirst: boolean): boolean {
   if (options.maxDurationMs === null) return true;
   const words = levelWords(sweep.plan.axis, level);
   if (deadline.leftMs <= 0) {
-    printErr(`tabby-load: --max-duration is over before ${words}`);
+    const isCut = sweep.document.levels.some((each) => each.level === level);
+    printErr(`tabby-load: --max-duration is over${isCut ? '' : ` before ${words}`}`);
     return false;
   }
   // The first one shows at least something.
@@ -299,7 +313,7 @@ async function measure(sweep: Sweep, level: number, isFirst: boolean): Promise<E
       await Promise.race([sleep(options.settleMs), signals.interrupted, over]);
       await Promise.race([checkSame(sweep), signals.interrupted, over]);
     }
-    const again = known === undefined ? '' : ', once more, as noise leaves it open';
+    const again = known === undefined ? '' : ', once more to be sure';
     printErr(`tabby-load: level ${levelWords(plan.axis, level)}: ${requests} requests${again}`);
     const running = runLevel({
       ...sweep,
@@ -338,6 +352,7 @@ async function notMeasured(
     return null;
   }
   if (error instanceof ServerLost) {
+    if (error.exitCode === EXIT.unreachable) await doubtLast(sweep);
     printErr(`tabby-load: the sweep ends before ${words}: ${printable(error.message)}`);
     return error.exitCode;
   }
@@ -349,6 +364,17 @@ async function notMeasured(
   printErr(`tabby-load: ${words} could not be measured: ${printable(messageOf(error))}`);
   await add(sweep, unrun(sweep, level, requests, messageOf(error)));
   return null;
+}
+
+/** A server that is gone before a level may have gone while the one before was still running: what failed there is not the load's doing. */
+async function doubtLast(sweep: Sweep): Promise<void> {
+  const last = sweep.document.levels.at(-1);
+  if (last === undefined || last.failed === 0 || last.tries !== undefined) return;
+  const reason = `${last.failed} requests failed, and then the server was gone`;
+  sweep.document = {
+    ...sweep.document,
+    levels: [...sweep.document.levels.slice(0, -1), { ...last, status: 'partial', reason }],
+  };
 }
 
 /** The server is gone, or is another one than the levels so far were measured on. */
@@ -372,7 +398,7 @@ async function checkSame({ options, plan, server }: Sweep): Promise<void> {
 function tell(sweep: Sweep, { level, status, reason, output_throughput: rate, limits }: SweepLevel): void {
   const { plan, options, document, requestMs } = sweep;
   const words = status === 'done' ? `${rate.toFixed(1)} tokens/s` : `${status}: ${printable(reason)}`;
-  const isLast = next(sweep) === null;
+  const isLast = status === 'partial' || next(sweep) === null;
   const left = estimateOf(estimateInput(plan, options, requestMs, document.levels));
   printErr(`tabby-load: level ${level}: ${words}${isLast ? '' : `; then ${estimateWords(left)}`}`);
   const results = limits.map(({ limit, value, kept }) => ({ limit: parseLimit(limit), value, isKept: kept }));
