@@ -39,7 +39,7 @@ export interface SweepRange {
 
 /**
  * The next level of `auto`: doubled from the first until throughput has grown by less than {@link GROWTH} for two steps or a limit is missed;
- * then the knee is bisected (see {@link kneeOf}), then the edge of the limits. A level that was measured already is measured again where
+ * then the edge of the limits is bisected, then the knee (see {@link kneeOf}). A level that was measured already is measured again where
  * its noise leaves open what the search hangs on: whether a limit is missed, the doubling over, the knee here or one level higher.
  * @param mostTries 1: no level is measured again
  * @returns null when all is known
@@ -67,20 +67,25 @@ export function nextLevel(
     if (doubted !== null) return doubted;
     if (!isFlat) return Math.min(last.level * 2, range.most);
   }
-  // A limit missed before throughput stopped growing leaves no knee to look for.
-  const knee = isSaturated(levels) ? kneeStep(levels, range, again) : null;
-  if (knee !== null || lowestMissed === null) return knee;
-  if (highestKept !== null) return between(highestKept, lowestMissed, range) ?? again(unsure(highestKept));
+  // What the user asked for by limits comes first. A limit missed before throughput stopped growing leaves no knee to look for.
+  return edgeStep(highestKept, lowestMissed, range) ?? again(unsure(highestKept)) ?? kneeStep(levels, range, again);
+}
+
+/** One step towards the edge of the limits; null when none was missed, or it is found. */
+function edgeStep(highestKept: number | null, lowestMissed: number | null, range: SweepRange): number | null {
+  if (lowestMissed === null) return null;
+  if (highestKept !== null) return between(highestKept, lowestMissed, range);
   const half = rounded(lowestMissed / 2, range);
   return half >= lowestMissed || half < (range.isWhole ? 1 : range.first / 64) ? null : half;
 }
 
-/** One step towards the knee: what is doubtful of its two sides first. */
+/** One step towards the knee, where throughput was seen to saturate: what is doubtful of its two sides first. */
 function kneeStep(
   levels: readonly TriedLevel[],
   range: SweepRange,
   again: (asked: readonly (TriedLevel | undefined)[]) => number | null,
 ): number | null {
+  if (!isSaturated(levels)) return null;
   const knee = levels.find(({ level }) => level === kneeOf(levels));
   const below = levels.findLast(({ level }) => knee !== undefined && level < knee.level);
   if (knee === undefined || below === undefined) return null;

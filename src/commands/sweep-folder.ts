@@ -37,12 +37,18 @@ export async function claimFolder(folder: string, isResumed: boolean): Promise<v
     usageError(`another sweep (process ${holder}) is at work in ${folder}`, 'Give each sweep a folder of its own.'),
   );
   if (lock !== null) locks.set(folder, lock);
-  if (!isResumed && existsSync(path)) {
+  if (!isResumed && existsSync(path) && !(await isEmptySweep(folder))) {
     throw usageError(
       `--sweep-dir: ${folder} holds a sweep already`,
       `Go on with it by --resume ${folder}, or name another.`,
     );
   }
+}
+
+/** A sweep that ended before its first level has nothing to lose. */
+async function isEmptySweep(folder: string): Promise<boolean> {
+  const found = await readSweep(folder).catch(() => null);
+  return found !== null && found.levels.length === 0;
 }
 
 /** Gives the folder back. */

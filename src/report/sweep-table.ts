@@ -21,7 +21,7 @@ export function sweepLines({ axis, levels, answer }: SweepDocument): string[] {
       ? []
       : [`${level}: measured ${tries.length} times, the median of ${triedWords(tries)} tok/s`]),
   ]);
-  return [...lines, ...reasons, '', ...answer.words.map(printable)];
+  return [...(levels.length === 0 ? [] : [...lines, ...reasons, '']), ...answer.words.map(printable)];
 }
 
 function triedWords(tries: readonly SweepLevel[]): string {
