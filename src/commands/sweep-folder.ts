@@ -108,7 +108,7 @@ function differences(earlier: SweepDocument, now: SweepDocument): string[] {
       (name) =>
         `--${name
           .replaceAll('_', '-')
-          .replace(/^sweep-/, '')
+          .replace(/^sweep-(max-)?/, '')
           .replace(/-(ms|bytes)$/, '')}`,
     );
   return [

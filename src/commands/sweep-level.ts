@@ -48,6 +48,8 @@ export interface LevelInput {
 export interface LevelRun {
   readonly level: SweepLevel;
   readonly code: ExitCode;
+  /** Why its records are not whole; null when they are. */
+  readonly trouble: string | null;
 }
 
 /** The steady-state window stands for the level when it is at least this share of it. */
@@ -146,7 +148,11 @@ export async function runLevel(input: LevelInput): Promise<LevelRun> {
       report.completed + report.failed < samples.length ||
       report.summary.errorKinds.some(({ kind }) => kind === 'aborted');
     const isCut = nowMs() >= deadlineMs && isShort;
-    return { level: levelOf(input, { sha256, files, report, carried, isCut }), code };
+    return {
+      level: levelOf(input, { sha256, files, report, carried, isCut }),
+      code,
+      trouble: outputs.records?.failure ?? null,
+    };
   } finally {
     await outputs.abandon();
   }
