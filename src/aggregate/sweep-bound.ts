@@ -34,11 +34,13 @@ export function boundOf(
   const beyond = above.find(({ level }) => level >= knee.level * BEYOND) ?? above.at(-1);
   const first = sorted[0];
   if (beyond === undefined || first === undefined) return { bound: 'unknown', why: 'no level above was measured' };
-  if (beyond.client_was_limit === true) {
-    return { bound: 'client', why: `the client was the limit at ${beyond.level}: the server may carry more` };
-  }
+  // Who queues at the server has been sent: the client is not what holds it up.
   const queueMs = beyond.server_queue?.mean_ms ?? null;
   if (queueMs !== null && queueMs > QUEUE_MS) return queueCause(axis, jobs, knee, beyond, queueMs);
+  if (above.every(({ client_was_limit: was }) => was === true)) {
+    const where = above.map(({ level }) => level).join(', ');
+    return { bound: 'client', why: `the client was the limit at ${where}: the server may carry more` };
+  }
   return withoutQueue(first, beyond, queueMs !== null);
 }
 

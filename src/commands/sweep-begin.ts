@@ -97,7 +97,9 @@ function noticesOf({ options, plan, taken, document }: Sweep): string[] {
   const short = fixed.filter((level) => taken.samples.length < requestsFor(plan, level));
   const [done, wasDone] = [document.levels.length, document.levels.length === 1 ? 'level is' : 'levels are'];
   return [
-    ...(options.resume === null ? [] : [`resumed: ${done} ${wasDone} measured already`]),
+    ...(options.resume === null
+      ? []
+      : [done === 0 ? 'resumed: no level is measured yet' : `resumed: ${done} ${wasDone} measured already`]),
     ...(options.nonce
       ? []
       : ['note: all levels send the same prompts (--no-nonce): a prefix cache knows them from the second level on']),

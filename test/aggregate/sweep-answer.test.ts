@@ -37,7 +37,7 @@ describe('the answer of a sweep', () => {
   });
 
   it('names the client where it was the limit from the knee on, and says at which levels', () => {
-    const levels = full.map((each) => ({ ...each, client_was_limit: each.level >= 32 }));
+    const levels = full.map((each) => ({ ...each, client_was_limit: each.level >= 32, server_queue: null }));
     const answer = answerOf({ ...asked, levels });
     expect(answer.bound).toBe('client');
     expect(answer.words.at(-1)).toBe('The client was the limit at 32, 64, 128 streams.');

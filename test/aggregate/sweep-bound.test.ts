@@ -59,6 +59,15 @@ describe('what bounds a sweep', () => {
     const limited = levels.map((each) => ({ ...each, client_was_limit: each.level > 16 }));
     expect(cause(limited).bound).toBe('client');
     expect(cause(levels.map((each) => ({ ...each, client_was_limit: each.level === 1 }))).bound).not.toBe('client');
+    // One level that the client was late at may be chance.
+    expect(cause(levels.map((each) => ({ ...each, client_was_limit: each.level === 32 }))).bound).toBe('compute');
+  });
+
+  it('is not the client where requests queue at the server', () => {
+    const both = levels.map((each) =>
+      each.level > 16 ? { ...each, server_queue: at(300), client_was_limit: true } : each,
+    );
+    expect(cause(both, jobs(16)).bound).toBe('batch_slots');
   });
 
   it('is batch slots at a rate only where so many were worked on at once', () => {
