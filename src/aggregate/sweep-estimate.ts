@@ -34,7 +34,7 @@ export interface Estimate {
 
 /** What is left of the sweep. */
 export function estimateOf(input: EstimateInput): Estimate {
-  const ways = hosts(input).map((saturatesAt) => wayOf(input, saturatesAt));
+  const ways = hosts(input).flatMap((saturatesAt) => [1, 2].map((tries) => wayOf(input, saturatesAt, tries)));
   const leastS = Math.min(...ways);
   return { leastS, mostS: input.levels !== 'auto' && input.done.length === 0 ? null : Math.max(...ways) };
 }
@@ -55,20 +55,26 @@ function hosts({ levels, range, done }: EstimateInput): number[] {
   return ways;
 }
 
-function wayOf(input: EstimateInput, saturatesAt: number): number {
+/** `mostTries`: 1 where noise decides nothing, 2 where levels near a threshold are measured again. */
+function wayOf(input: EstimateInput, saturatesAt: number, mostTries: number): number {
   const { levels, range, done, pauseS } = input;
   const seconds = (level: number): number => pauseS + loadSeconds(input, level, saturatesAt);
   if (levels !== 'auto') {
     const left = levels.filter((level) => !done.some((each) => each.level === level));
     return left.reduce((sum, level) => sum + seconds(level), 0);
   }
-  const tried: TriedLevel[] = [...done];
+  const tried = new Map<number, TriedLevel>(done.map((each) => [each.level, each]));
   const known = done.reduce<TimedLevel | null>((a, b) => (a === null || b.throughput > a.throughput ? b : a), null);
   const perRequest = known === null || known.throughput === 0 ? 1 : known.throughput / rateOf(known);
   let sum = 0;
-  for (let next = nextLevel(tried, range, 1); next !== null; next = nextLevel(tried, range, 1)) {
+  const follow = (): number | null => nextLevel([...tried.values()], range, mostTries);
+  for (let next = follow(); next !== null; next = follow()) {
     sum += seconds(next);
-    tried.push({ level: next, throughput: perRequest * served(input, next, saturatesAt), isKept: true });
+    const known = tried.get(next);
+    const throughput = known?.throughput ?? perRequest * served(input, next, saturatesAt);
+    // The second measurement is taken to decide.
+    const again = { noise: known === undefined ? null : 0, tries: known === undefined ? 1 : mostTries };
+    tried.set(next, { level: next, throughput, isKept: known?.isKept ?? true, ...again });
   }
   return sum;
 }
