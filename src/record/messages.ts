@@ -57,7 +57,9 @@ export const PROGRESS = {
   loopMaxMs: 7,
   loopP99Ms: 8,
   utilisation: 9,
-  cells: 10,
+  /** When these were written, ms on the run's clock. */
+  writtenMs: 10,
+  cells: 11,
 } as const;
 
 /** How long to wait for what, in ms; 0 = no limit. */

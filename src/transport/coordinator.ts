@@ -27,6 +27,8 @@ export interface LoadProgress {
   /** Those of requests that have ended. */
   readonly framesOfEnded: number;
   readonly elapsedMs: number;
+  /** The moment at which the frames were counted, ms since the start: up to a tenth of a second ago. */
+  readonly countedMs: number;
   /** Means over the streams under way; null before there are any. */
   readonly ttftMs: number | null;
   readonly itlMs: number | null;
@@ -135,6 +137,7 @@ export class LoadRun {
       framesOfEnded: this.crew.framesOfEnded,
       ...this.crew.underWay,
       elapsedMs: Number.isNaN(this.startMs) ? 0 : nowMs() - this.startMs,
+      countedMs: Number.isNaN(this.startMs) ? 0 : Math.max(0, this.crew.countedMs - this.startMs),
     };
   }
 

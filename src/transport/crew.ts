@@ -103,6 +103,9 @@ const SPARE_REPLACEMENTS = 3;
 /** The last messages of a dead thread are waited for so long, ms, should its port never close. */
 const LAST_WORDS_MS = 2000;
 
+/** A worker that has written no counts for so long, ms, writes none any more. */
+const STILL_MS = 1000;
+
 /** See above. */
 export class Crew {
   readonly health: WorkerHealth[] = [];
@@ -206,6 +209,17 @@ export class Crew {
   /** Token frames of requests that have ended. */
   get framesOfEnded(): number {
     return this.sum(PROGRESS.framesOfEnded);
+  }
+
+  /**
+   * The moment that the counts of frames stand for, ms: workers write them a few times a second, each when it comes to it. Those that have
+   * come to their end do not count.
+   */
+  get countedMs(): number {
+    const written = this.posts.map(({ progress }) => progress[PROGRESS.writtenMs] as number);
+    const latest = Math.max(...written);
+    const going = written.filter((ms) => ms > latest - STILL_MS);
+    return going.reduce((sum, ms) => sum + ms, 0) / Math.max(1, going.length);
   }
 
   /** See {@link CrewLive}; without figures unless the plan says that they are watched. */

@@ -320,6 +320,7 @@ class WorkerRun implements SlotHost {
     progress[PROGRESS.gaps] = gaps;
     progress[PROGRESS.gapsMs] = gapsMs;
     progress[PROGRESS.framesOfEnded] = this.framesOfEnded;
+    progress[PROGRESS.writtenMs] = now;
     if (this.live !== null) this.noteHealth();
     this.ship();
     this.finishIfDone();
