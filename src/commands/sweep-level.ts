@@ -116,7 +116,7 @@ export async function runLevel(input: LevelInput): Promise<LevelRun> {
     input.begin();
     const { place } = input;
     const carried = await carryLoad({
-      label: `level ${input.level}${place == null ? '' : ` (${place.number} of ${place.of})`}`,
+      label: place == null ? 'level' : `level ${place.number} of ${place.of}`,
       options,
       server,
       work: levelWork(options, server, samples, taken),

@@ -141,7 +141,9 @@ export class PanelHistory {
     const work = workOf(state);
     const byWork = work.all > 0 ? (work.succeeded + work.failed + work.there) / work.all : 0;
     const byTime = durationMs === null ? 0 : elapsedMs / durationMs;
-    this.share = Math.max(this.share, Math.min(1, byWork), Math.min(1, byTime));
+    // What is still under way is not over, whatever the plan says.
+    const most = state.inFlight > 0 ? MOST_OF_A_STREAM : 1;
+    this.share = Math.max(this.share, Math.min(most, Math.max(byWork, byTime)));
     return {
       state,
       share: this.share,

@@ -5,11 +5,13 @@
 import { PanelHistory, type PanelState } from './panel-history.ts';
 import { type PanelTitle, panelLines } from './panel-lines.ts';
 import { isForeground, type PanelOut, StderrOut } from './panel-out.ts';
-import { aboveIt, drawn, ERASED } from './panel-screen.ts';
+import { aboveIt, drawn, erased } from './panel-screen.ts';
 import { ASCII, type Glyphs, UNICODE } from './panel-text.ts';
 import { hasBlocks, type Overlay, printAbove, withoutHidden } from './terminal.ts';
 
 const DRAW_EVERY_MS = 200;
+/** So many times after a change of the window the saved place is not gone by: more changes may be on their way. */
+const DRAWS_TO_SETTLE = 5;
 
 /** What it shows and where. */
 export interface PanelPlan {
@@ -26,6 +28,9 @@ export class Panel implements Overlay {
   private readonly plan: PanelPlan;
   private readonly history = new PanelHistory();
   private isDrawn = false;
+  /** The place that the terminal has saved is the panel's. */
+  private isSaved = false;
+  private unsettled = 0;
   private isInFront: boolean;
 
   constructor(plan: PanelPlan) {
@@ -39,16 +44,29 @@ export class Panel implements Overlay {
     if (!this.isInFront) this.isInFront = this.plan.isForeground();
     if (!this.isInFront) return;
     const lines = panelLines(snapshot, title, out.size(), glyphs);
-    if (out.offer(drawn(lines))) this.isDrawn = true;
+    if (!out.offer(drawn(lines, this.isSaved))) return;
+    this.isDrawn = true;
+    this.unsettled = Math.max(0, this.unsettled - 1);
+    this.isSaved = this.unsettled === 0;
+  }
+
+  /** The window has another size. */
+  resize(): void {
+    this.isSaved = false;
+    this.unsettled = DRAWS_TO_SETTLE;
   }
 
   above(line: string): void {
-    this.plan.out.say(this.isDrawn ? aboveIt(line) : `${line}\r\n`);
+    this.plan.out.say(this.isDrawn ? aboveIt(line, this.isSaved) : `${line}\r\n`);
+    // The cursor is below the message, on an empty line.
+    this.isDrawn = false;
+    this.isSaved = false;
   }
 
   leave(): void {
-    this.plan.out.finish(this.isDrawn ? ERASED : '');
+    this.plan.out.finish(this.isDrawn ? erased(this.isSaved) : '');
     this.isDrawn = false;
+    this.isSaved = false;
   }
 
   /** The process goes on after it was stopped. If that came unexpected, others have written since, maybe not to the end of a line. */
@@ -56,6 +74,7 @@ export class Panel implements Overlay {
     this.isInFront = this.plan.isForeground();
     if (this.isDrawn && this.isInFront) this.plan.out.say('\r\n');
     this.isDrawn = false;
+    this.isSaved = false;
     this.draw();
   }
 }
@@ -66,6 +85,7 @@ export class LivePanel {
   private readonly out = new StderrOut();
   private readonly timer: NodeJS.Timeout;
   private readonly onExit = (): void => this.panel.leave();
+  private readonly onResize = (): void => this.panel.resize();
   private readonly onContinue = (): void => {
     this.catchStops();
     this.panel.resume();
@@ -81,6 +101,7 @@ export class LivePanel {
     this.panel = new Panel({ title, read, out: this.out, glyphs: hasBlocks() ? UNICODE : ASCII, isForeground });
     printAbove(this.panel);
     process.on('exit', this.onExit);
+    process.stderr.on('resize', this.onResize);
     if (process.platform !== 'win32') process.on('SIGCONT', this.onContinue);
     this.timer = setInterval(() => {
       this.catchStops();
@@ -98,6 +119,7 @@ export class LivePanel {
     this.panel.leave();
     this.out.close();
     process.off('exit', this.onExit);
+    process.stderr.off('resize', this.onResize);
     process.off('SIGCONT', this.onContinue);
     process.off('SIGTSTP', this.onStop);
   }

@@ -28,6 +28,7 @@ export class Screen {
   private y = 0;
   private x = 0;
   private wraps = true;
+  private saved = { row: 0, column: 0 };
   isCursorShown = true;
   /** Rows that ever went into the scrollback. */
   scrolled = 0;
@@ -64,6 +65,17 @@ export class Screen {
           control[3],
         );
         at += control[0].length;
+        continue;
+      }
+      if (text.startsWith('\u001b7', at)) {
+        this.saved = this.cursor;
+        at += 2;
+        continue;
+      }
+      if (text.startsWith('\u001b8', at)) {
+        this.y = Math.min(this.top + this.saved.row, this.lines.length - 1);
+        this.x = this.saved.column;
+        at += 2;
         continue;
       }
       const char = String.fromCodePoint(text.codePointAt(at) as number);
