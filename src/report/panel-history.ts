@@ -117,6 +117,7 @@ function timeLeft(state: PanelState, work: Work, framesNow: number | null): numb
   if (isTail && work.frames !== null) {
     return framesNow === null || framesNow <= 0 ? null : (work.missing * work.frames * 1000) / framesNow;
   }
+  if (isEnding) return null;
   return leftMs({ ...state, planned: work.all, completed: work.succeeded + work.there, failed: work.failed });
 }
 

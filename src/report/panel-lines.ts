@@ -219,7 +219,8 @@ function oneLine(snapshot: PanelSnapshot, look: Look): PanelLine {
     { line: [span(`${String(inFlight).padStart(String(planned).length)} in flight`)], weight: 2 },
     { line: [span(leftText(snapshot))], weight: 5 },
   ];
-  return joined(fittingPieces(pieces, look.columns, GAP));
+  const gap = look.isMedium ? GAP : 1;
+  return joined(fittingPieces(pieces, look.columns, gap), gap);
 }
 
 const NARROW_LABELS: Readonly<Record<string, string>> = { requests: 'req' };
@@ -240,6 +241,6 @@ function labelled(text: string, look: Look, pieces: readonly Piece[]): PanelLine
   return [span(label(text, look), 'dim'), ...joined(shown)];
 }
 
-function joined(pieces: readonly PanelLine[]): PanelLine {
-  return pieces.flatMap((piece, k): readonly Span[] => (k === 0 ? piece : [span(' '.repeat(GAP)), ...piece]));
+function joined(pieces: readonly PanelLine[], gap = GAP): PanelLine {
+  return pieces.flatMap((piece, k): readonly Span[] => (k === 0 ? piece : [span(' '.repeat(gap)), ...piece]));
 }

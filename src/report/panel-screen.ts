@@ -15,7 +15,8 @@
 import type { PanelLine, Tone } from './panel-text.ts';
 
 const HIDE_CURSOR = '\u001b[?25l';
-const SHOW_CURSOR = '\u001b[?25h';
+/** What hiding it is to be followed by. */
+export const SHOW_CURSOR = '\u001b[?25h';
 const NO_WRAP = '\u001b[?7l';
 const WRAP = '\u001b[?7h';
 const ERASE_LINE = '\u001b[2K';

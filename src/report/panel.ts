@@ -5,7 +5,7 @@
 import { PanelHistory, type PanelState } from './panel-history.ts';
 import { type PanelTitle, panelLines } from './panel-lines.ts';
 import { isForeground, type PanelOut, StderrOut } from './panel-out.ts';
-import { aboveIt, drawn, erased } from './panel-screen.ts';
+import { aboveIt, drawn, erased, SHOW_CURSOR } from './panel-screen.ts';
 import { ASCII, type Glyphs, UNICODE } from './panel-text.ts';
 import { hasBlocks, type Overlay, printAbove, withoutHidden } from './terminal.ts';
 
@@ -28,6 +28,7 @@ export class Panel implements Overlay {
   private readonly plan: PanelPlan;
   private readonly history = new PanelHistory();
   private isDrawn = false;
+  private isCursorHidden = false;
   /** The place that the terminal has saved is the panel's. */
   private isSaved = false;
   private unsettled = 0;
@@ -46,6 +47,7 @@ export class Panel implements Overlay {
     const lines = panelLines(snapshot, title, out.size(), glyphs);
     if (!out.offer(drawn(lines, this.isSaved))) return;
     this.isDrawn = true;
+    this.isCursorHidden = true;
     this.unsettled = Math.max(0, this.unsettled - 1);
     this.isSaved = this.unsettled === 0;
   }
@@ -64,8 +66,9 @@ export class Panel implements Overlay {
   }
 
   leave(): void {
-    this.plan.out.finish(this.isDrawn ? erased(this.isSaved) : '');
+    this.plan.out.finish(this.isDrawn ? erased(this.isSaved) : this.isCursorHidden ? SHOW_CURSOR : '');
     this.isDrawn = false;
+    this.isCursorHidden = false;
     this.isSaved = false;
   }
 

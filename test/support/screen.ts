@@ -50,6 +50,19 @@ export class Screen {
     return trimmed(this.lines.map(textOf));
   }
 
+  /** Lines as they were written, however the window wrapped them; from the beginning of the scrollback. */
+  get whole(): readonly string[] {
+    const out: string[] = [];
+    let line = '';
+    for (const row of this.lines) {
+      line += textOf(row);
+      if (row.isWrapped) continue;
+      out.push(line);
+      line = '';
+    }
+    return trimmed(out);
+  }
+
   get cursor(): { readonly row: number; readonly column: number } {
     return { row: this.y - this.top, column: this.x };
   }
