@@ -32,18 +32,15 @@ export class Panel implements Overlay {
   /** The place that the terminal has saved is the panel's. */
   private isSaved = false;
   private unsettled = 0;
-  private isInFront: boolean;
 
   constructor(plan: PanelPlan) {
     this.plan = { ...plan, title: plan.title.map(withoutHidden) };
-    this.isInFront = plan.isForeground();
   }
 
   draw(): void {
     const { title, out, glyphs, read } = this.plan;
     const snapshot = this.history.look(read());
-    if (!this.isInFront) this.isInFront = this.plan.isForeground();
-    if (!this.isInFront) return;
+    if (!this.plan.isForeground()) return;
     const lines = panelLines(snapshot, title, out.size(), glyphs);
     if (!out.offer(drawn(lines, this.isSaved))) return;
     this.isDrawn = true;
@@ -74,8 +71,7 @@ export class Panel implements Overlay {
 
   /** The process goes on after it was stopped. If that came unexpected, others have written since, maybe not to the end of a line. */
   resume(): void {
-    this.isInFront = this.plan.isForeground();
-    if (this.isDrawn && this.isInFront) this.plan.out.say('\r\n');
+    if (this.isDrawn && this.plan.isForeground()) this.plan.out.say('\r\n');
     this.isDrawn = false;
     this.isSaved = false;
     this.draw();
