@@ -147,6 +147,11 @@ export function latencyText(ms: number | null): string {
   return ms < 999_500 ? `${threeDigits(ms / 1000)} s ` : `${threeDigits(ms / 3_600_000)} h `;
 }
 
+/** `12,345`. Loading a locale's rules for it would take longer than drawing the panel a hundred times. */
+function grouped(whole: number): string {
+  return String(whole).replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
 /** A rate in 7 columns: `   0.87`, `   98.7`, ` 12,345`, `  1.23M`. */
 export function rateText(perSecond: number | null): string {
   if (perSecond === null || !Number.isFinite(perSecond)) return '-'.padStart(7);
@@ -154,7 +159,7 @@ export function rateText(perSecond: number | null): string {
     perSecond < 99.95
       ? threeDigits(perSecond)
       : perSecond < 999_999.5
-        ? Math.round(perSecond).toLocaleString('en-US')
+        ? grouped(Math.round(perSecond))
         : `${threeDigits(perSecond / 1e6).trim()}M`;
   return text.padStart(7);
 }
