@@ -232,6 +232,7 @@ async function measure(sweep: Sweep, level: number, isFirst: boolean): Promise<E
       axis: plan.axis,
       level,
       requests,
+      place: plan.levels === 'auto' ? null : { number: plan.levels.indexOf(level) + 1, of: plan.levels.length },
       nonce: options.nonce ? randomBytes(4).toString('hex') : null,
       leftMs: leftOf(sweep),
       begin: () => signals.close(),
