@@ -31,7 +31,11 @@ export class RunWatch {
   private framesTold = 0;
   private tokensTold = 0;
 
-  constructor(options: Pick<RunOptions, 'durationMs'>, work: SharedWork) {
+  /** Answers come whole, in one frame each, which says nothing of their tokens. */
+  private readonly isWhole: boolean;
+
+  constructor(options: Pick<RunOptions, 'durationMs' | 'stream'>, work: SharedWork) {
+    this.isWhole = !options.stream;
     // Prompt and output tokens, in turns.
     const lengths = new Float64Array(work.lengths);
     this.planned = work.count;
@@ -77,8 +81,7 @@ export class RunWatch {
         succeeded: this.askedOfSuccesses,
         failed: this.askedOfFailures,
       },
-      framesPerAsked: this.framesOfSuccesses > 0 ? this.framesOfSuccesses / this.askedOfSuccesses : null,
-      tokensPerFrame: this.tokensTold > 0 ? this.tokensTold / this.framesTold : null,
+      ...this.frameFigures(progress),
       durationMs: this.durationMs,
       lastPlannedMs: this.lastPlannedMs,
       isEnding: ending.reason !== null,
@@ -87,6 +90,23 @@ export class RunWatch {
       errors: this.errors,
       clientLimit: this.clientLimit(progress, live, ending.reason !== null),
       loopMaxMs: Math.max(0, ...live.workers.map(({ loopMaxMs }) => loopMaxMs)),
+    };
+  }
+
+  private frameFigures(
+    progress: LoadProgress,
+  ): Pick<PanelState, 'tokenFrames' | 'framesOfEnded' | 'tokensPerFrame' | 'framesPerAsked'> {
+    const perAsked = (frames: number): number | null => (frames > 0 ? frames / this.askedOfSuccesses : null);
+    const { tokensTold, framesTold } = this;
+    if (this.isWhole) {
+      const told = { tokenFrames: tokensTold, framesOfEnded: tokensTold };
+      return { ...told, tokensPerFrame: null, framesPerAsked: perAsked(tokensTold) };
+    }
+    return {
+      tokenFrames: progress.tokenFrames,
+      framesOfEnded: progress.framesOfEnded,
+      tokensPerFrame: tokensTold > 0 ? tokensTold / framesTold : null,
+      framesPerAsked: perAsked(this.framesOfSuccesses),
     };
   }
 

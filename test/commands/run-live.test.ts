@@ -36,7 +36,7 @@ function record(i: number, more: Partial<RequestRecord>): RequestRecord {
 
 describe('figures of a run under way', () => {
   it('are put together from counters and records', () => {
-    const watch = new RunWatch({ durationMs: 9000 }, work);
+    const watch = new RunWatch({ durationMs: 9000, stream: true }, work);
     // 100 were asked for, 99 made, in 50 frames.
     watch.add(record(0, { frames: 50, output_tokens: 99 }));
     watch.add(record(2, { success: false, error_kind: 'reset' }));
@@ -57,12 +57,24 @@ describe('figures of a run under way', () => {
   });
 
   it('say nothing of tokens before a request has told', () => {
-    const state = new RunWatch({ durationMs: null }, work).state({ run: { progress, live }, ending });
+    const state = new RunWatch({ durationMs: null, stream: true }, work).state({ run: { progress, live }, ending });
     expect(state).toMatchObject({ tokensPerFrame: null, framesPerAsked: null });
   });
 
+  it('count tokens of answers that come whole as the server tells them', () => {
+    const watch = new RunWatch({ durationMs: null, stream: false }, work);
+    watch.add(record(0, { frames: 1, output_tokens: 99 }));
+    watch.add(record(1, { frames: 1, output_tokens: 201 }));
+    expect(watch.state({ run: { progress, live }, ending })).toMatchObject({
+      tokenFrames: 300,
+      framesOfEnded: 300,
+      tokensPerFrame: null,
+      framesPerAsked: 1,
+    });
+  });
+
   it('judge the client by the rules of the report', () => {
-    const watch = new RunWatch({ durationMs: null }, work);
+    const watch = new RunWatch({ durationMs: null, stream: true }, work);
     const limit = (workers: (typeof quiet)[]): string | null =>
       watch.state({ run: { progress, live: { ...live, workers } }, ending }).clientLimit;
     expect(limit([quiet, { ...quiet, worker: 1, loopMaxMs: 160 }])).toContain('blocked up to 160');
