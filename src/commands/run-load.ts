@@ -92,6 +92,7 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
     workers: workersOf(options, work, slots, canGrow),
     outage: outagePlan(options, server, () => ending),
     isWatched,
+    maxErrors: options.maxErrors,
     onRecords(bytes, records) {
       // What still comes when nobody waits any longer is not in the report, so it is not in the records either.
       if (isOver) return;

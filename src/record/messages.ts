@@ -25,7 +25,11 @@ export const CONTROL = {
    * no more tokens.
    */
   absentMs: 7,
-  cells: 8,
+  /** So many failures end the run (`--max-errors`): no worker sends any more then, before the coordinator has heard of it. 0 = no limit. */
+  mostFailed: 8,
+  /** Failures that count for it: what we gave up ourselves does not. */
+  spoilt: 9,
+  cells: 10,
 } as const;
 
 /** Values of the stop cell. */

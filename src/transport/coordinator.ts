@@ -68,6 +68,7 @@ export class LoadRun {
 
   constructor(plan: LoadPlan) {
     this.plan = plan;
+    Atomics.store(this.cells, CONTROL.mostFailed, plan.maxErrors ?? 0);
     this.crew = new Crew({ ...plan, pausesWhenGone: plan.outage != null }, this.control);
   }
 

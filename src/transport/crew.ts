@@ -39,6 +39,8 @@ export interface CrewPlan {
   readonly workers: number;
   /** See {@link WorkOrder}. */
   readonly pausesWhenGone: boolean;
+  /** `--max-errors`; null or left out: no limit. */
+  readonly maxErrors?: number | null;
   /** Somebody looks at latencies and health while the run goes on ({@link Crew.live}); without it they are not counted. */
   readonly isWatched?: boolean;
   /** Records as they arrive, encoded and read. */

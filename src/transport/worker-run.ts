@@ -243,6 +243,7 @@ class WorkerRun implements SlotHost {
       if (!this.isPaused) this.stopSending();
       return false;
     }
+    if (this.isSpoilt) return false;
     if (this.claimed >= 0) return true;
     if (!this.hasMore || (this.free.length === 0 && !this.order.canGrow)) return false;
     const index = Atomics.add(this.control, CONTROL.cursor, 1);
@@ -252,6 +253,12 @@ class WorkerRun implements SlotHost {
     }
     this.hold(index);
     return true;
+  }
+
+  /** So much has failed that the run is over: the coordinator ends it as soon as it hears of it. */
+  private get isSpoilt(): boolean {
+    const most = Atomics.load(this.control, CONTROL.mostFailed);
+    return most > 0 && Atomics.load(this.control, CONTROL.spoilt) >= most;
   }
 
   private freeSlot(): Slot | null {
@@ -344,6 +351,7 @@ class WorkerRun implements SlotHost {
 
   /** Signs that the server is gone stop the sending at once: a refused connection fails in a millisecond, and with it the next. */
   private noteFailure(record: RequestRecord): void {
+    if (record.error_kind !== 'aborted') Atomics.add(this.control, CONTROL.spoilt, 1);
     if (!this.order.pausesWhenGone) return;
     const sign = signOfAbsence(record);
     if (sign === 'none') return;
