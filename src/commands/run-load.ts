@@ -41,6 +41,8 @@ export interface LoadInput {
   readonly tokenizerId: string | null;
   /** Which of several runs or levels this is, for the display; null or absent when it is the only one. */
   readonly label?: string | null;
+  /** When everything under way is given up, on the clock of `nowMs`; absent or infinite: never. */
+  readonly deadlineMs?: number;
   /** The clock has started. */
   onStart?(): void;
   /** The last request has ended: further members of the end frame. `startedAt` is wall clock. */
@@ -139,6 +141,7 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
     const whole = run.run(() => {
       cpu.begin();
       ending.startDuration();
+      ending.startDeadline(input.deadlineMs ?? Number.POSITIVE_INFINITY);
       startedAt = wallClock();
       input.onStart?.();
     });
