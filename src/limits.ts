@@ -3,7 +3,7 @@
  * `output_throughput > 2000`. Metrics are those of the catalogue, latencies with a statistic, and the keys of vLLM's result that join the
  * two (`p99_ttft_ms < 500`).
  */
-import { LATENCY_METRICS, OWN_METRICS, RATE_METRICS } from './metrics.ts';
+import { LATENCY_METRICS, OWN_METRICS, OWN_SERIES_KEYS, RATE_METRICS } from './metrics.ts';
 
 /** What is taken over the values of a latency metric; a number is a percentile. */
 export type Statistic = 'mean' | 'median' | 'std' | 'min' | 'max' | number;
@@ -24,7 +24,10 @@ export interface Limit {
 /** A limit that cannot be read: the text after the limit itself. */
 export class BadLimit extends Error {}
 
-const LATENCIES: readonly string[] = [...LATENCY_METRICS, ...OWN_METRICS].map(({ key }) => key);
+const LATENCIES: readonly string[] = [
+  ...[...LATENCY_METRICS, ...OWN_METRICS].map(({ key }) => key),
+  ...OWN_SERIES_KEYS,
+];
 const RATES: readonly string[] = RATE_METRICS.map(({ key }) => key);
 /** Short names. */
 const ALIASES: Readonly<Record<string, string>> = {
@@ -32,6 +35,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   goodput: 'request_goodput',
   throughput: 'output_throughput',
   queue: 'client_queue_time',
+  server_queue: 'server_queue_time',
   e2e: 'e2el',
   latency: 'e2el',
 };

@@ -90,6 +90,24 @@ export const OWN_METRICS: readonly OwnMetric[] = [
   },
 ];
 
+/**
+ * Further times of each request that the report shows: from usage (`server_…`), from when a request was due, to the first byte of any
+ * kind, to the first token behind the reasoning, and the opening of a connection within a request.
+ */
+export const OWN_SERIES_KEYS = [
+  'ttft_from_arrival',
+  'first_byte',
+  'first_answer',
+  'server_prompt_time',
+  'server_completion_time',
+  'server_queue_time',
+  'server_total_time',
+  'connect',
+] as const;
+
+/** One of {@link OWN_SERIES_KEYS}. */
+export type OwnSeriesKey = (typeof OWN_SERIES_KEYS)[number];
+
 /** Metrics that a goodput limit (`--goodput KEY:MS`) may name, as in vLLM. */
 export const GOODPUT_KEYS = ['ttft', 'tpot', 'e2el'] as const;
 

@@ -6,7 +6,7 @@
  * the gaps' while they are sorted. A series with more values goes over to a HDR histogram: first the gaps, then, when there are
  * more requests than that, all the others. What is a plain count is always exact.
  */
-import type { GoodputKey } from '../metrics.ts';
+import { type GoodputKey, OWN_SERIES_KEYS } from '../metrics.ts';
 import type { RequestRecord } from '../record/record.ts';
 import { believed, type CountRules, type CountSource, isProvenByText, seenTokens } from './believed.ts';
 import { HistogramSet } from './histogram.ts';
@@ -16,7 +16,7 @@ import { RunningSeries } from './running.ts';
 import { runningSeries, runSeries, storedSeries } from './series.ts';
 import { SteadyRunning, type TokensOf } from './steady-running.ts';
 import { steadyStored } from './steady-stored.ts';
-import { isUnsent, OWN_KEYS, OWN_SERIES, positionOf, RequestStore, type SampleOrder, takenS } from './store.ts';
+import { isUnsent, OWN_SERIES, positionOf, RequestStore, type SampleOrder, takenS } from './store.ts';
 import type { PlanSummary, RunSummary, SourceSpan, SteadySummary } from './summary.ts';
 import { Tally } from './tally.ts';
 
@@ -372,7 +372,7 @@ export class RunAggregate {
   #spillRequests(store: RequestStore): void {
     const running = this.#running as RunningSeries;
     for (let at = 0; at < store.size; at++) {
-      for (const key of OWN_KEYS) {
+      for (const key of OWN_SERIES_KEYS) {
         const value = store.own(key, at);
         if (!Number.isNaN(value) && (store.isSuccess(at) || key === 'connect')) running.add(key, value);
       }
@@ -391,7 +391,7 @@ export class RunAggregate {
   }
 
   #runOwn(record: RequestRecord): void {
-    for (const key of OWN_KEYS) {
+    for (const key of OWN_SERIES_KEYS) {
       const value = OWN_SERIES[key](record);
       if (!Number.isNaN(value) && (record.success || key === 'connect'))
         (this.#running as RunningSeries).add(key, value);

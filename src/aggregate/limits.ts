@@ -1,6 +1,5 @@
 /** Were the limits of `--slo` kept? */
 import { isKept, type Limit } from '../limits.ts';
-import type { LatencyKey, OwnMetricKey } from '../metrics.ts';
 import type { RunSummary, SeriesSummary } from './summary.ts';
 
 /** A limit and what came of it. */
@@ -27,8 +26,8 @@ export function judgeLimits(limits: readonly Limit[], summary: RunSummary): read
 
 function measured({ metric, statistic }: Limit, summary: RunSummary): number | null {
   if (statistic === null) return rateOf(metric, summary);
-  const series =
-    metric in summary.metrics ? summary.metrics[metric as LatencyKey] : summary.ownMetrics[metric as OwnMetricKey];
+  const all: Readonly<Record<string, SeriesSummary>> = { ...summary.metrics, ...summary.ownMetrics, ...summary.own };
+  const series = all[metric];
   if (series === undefined || series.count === 0) return null;
   return typeof statistic === 'number' ? (series.percentilesMs.get(statistic) ?? null) : series[NAMES[statistic]];
 }

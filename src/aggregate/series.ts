@@ -1,9 +1,16 @@
 /** Figures of every series, from the exact values in sample order or from what runs along once values are no longer kept. */
-import { LATENCY_METRICS, type LatencyKey, OWN_METRICS, type OwnMetricKey } from '../metrics.ts';
+import {
+  LATENCY_METRICS,
+  type LatencyKey,
+  OWN_METRICS,
+  OWN_SERIES_KEYS,
+  type OwnMetricKey,
+  type OwnSeriesKey,
+} from '../metrics.ts';
 import type { RunningSeries } from './running.ts';
 import { describe } from './statistics.ts';
-import { OWN_KEYS, positionOf, type RequestStore, type SampleOrder } from './store.ts';
-import { type OwnSeriesKey, type SeriesSummary, STANDARD_PERCENTILES } from './summary.ts';
+import { positionOf, type RequestStore, type SampleOrder } from './store.ts';
+import { type SeriesSummary, STANDARD_PERCENTILES } from './summary.ts';
 
 /** Series of a run by key. */
 export interface AllSeries {
@@ -70,7 +77,9 @@ export function storedSeries(
   const ownMetrics: Record<OwnMetricKey, SeriesSummary> = {
     ntpot: row((r) => (r.tokens > 0 ? r.latency / r.tokens : Number.NaN)),
   };
-  const own = Object.fromEntries(OWN_KEYS.map((key) => [key, of((at) => store.own(key, at), key === 'connect')]));
+  const own = Object.fromEntries(
+    OWN_SERIES_KEYS.map((key) => [key, of((at) => store.own(key, at), key === 'connect')]),
+  );
   return { metrics, ownMetrics, own: own as Record<OwnSeriesKey, SeriesSummary> };
 }
 
@@ -80,7 +89,7 @@ export function runSeries(running: RunningSeries, percentiles: readonly number[]
   return {
     metrics: Object.fromEntries(LATENCY_METRICS.map(({ key }) => of(key))) as Record<LatencyKey, SeriesSummary>,
     ownMetrics: Object.fromEntries(OWN_METRICS.map(({ key }) => of(key))) as Record<OwnMetricKey, SeriesSummary>,
-    own: Object.fromEntries(OWN_KEYS.map(of)) as Record<OwnSeriesKey, SeriesSummary>,
+    own: Object.fromEntries(OWN_SERIES_KEYS.map(of)) as Record<OwnSeriesKey, SeriesSummary>,
   };
 }
 

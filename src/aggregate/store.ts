@@ -2,9 +2,10 @@
  * The exact values of a run: one row per request and all gaps between token frames, in order of completion, and the permutation that
  * brings them into sample order.
  */
+import { OWN_SERIES_KEYS, type OwnSeriesKey } from '../metrics.ts';
 import type { RequestRecord } from '../record/record.ts';
 import { Column, GapStore } from './columns.ts';
-import type { DetailViews, OwnSeriesKey, View } from './summary.ts';
+import type { DetailViews, View } from './summary.ts';
 
 /** How each series of ours is read from a record, in seconds; NaN where the record has none. */
 export const OWN_SERIES: Readonly<Record<OwnSeriesKey, (record: RequestRecord) => number>> = {
@@ -20,9 +21,6 @@ export const OWN_SERIES: Readonly<Record<OwnSeriesKey, (record: RequestRecord) =
 
 /** Series of ours that are computed from the others and need no column. */
 const DERIVED: ReadonlySet<string> = new Set(['ttft_from_arrival']);
-
-/** Keys of {@link OWN_SERIES}. */
-export const OWN_KEYS = Object.keys(OWN_SERIES) as readonly OwnSeriesKey[];
 
 /** How long a request took its place: to the end of its stream, or what is known of a failed one. Seconds after its start. */
 export function takenS(record: RequestRecord): number {
@@ -54,7 +52,7 @@ export class RequestStore {
   readonly #gapOffset = new Column();
   readonly #audio = new Column();
   readonly #own = new Map<OwnSeriesKey, Column>(
-    OWN_KEYS.filter((key) => !DERIVED.has(key)).map((key) => [key, new Column()]),
+    OWN_SERIES_KEYS.filter((key) => !DERIVED.has(key)).map((key) => [key, new Column()]),
   );
   /** Only where it is later than the last token frame. */
   readonly #end = new Column();

@@ -2,7 +2,7 @@
  * The figures of a run as data: made by `collect.ts`, read by `report/`. Latencies in milliseconds, made as vLLM makes them: the
  * statistic is taken over seconds first and multiplied by 1000 afterwards.
  */
-import type { LatencyKey, OwnMetricKey } from '../metrics.ts';
+import type { LatencyKey, OwnMetricKey, OwnSeriesKey } from '../metrics.ts';
 import type { CountSource } from './believed.ts';
 
 /** Where percentiles and medians come from: all values, or a HDR histogram (three digits) when there were too many. */
@@ -123,17 +123,6 @@ export interface SourceSpan {
   /** Latest end of an answer, seconds; minus infinity without requests. */
   readonly lastEnd: number;
 }
-
-/** Keys of the series that only tabby-load reports; see `collect.ts` for what each is. */
-export type OwnSeriesKey =
-  | 'ttft_from_arrival'
-  | 'first_byte'
-  | 'first_answer'
-  | 'server_prompt_time'
-  | 'server_completion_time'
-  | 'server_queue_time'
-  | 'server_total_time'
-  | 'connect';
 
 /** Series of the steady-state window: those of its requests. */
 export type SteadySeriesKey = 'ttft' | 'tpot' | 'itl' | 'e2el' | OwnMetricKey;

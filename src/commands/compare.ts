@@ -1,22 +1,28 @@
-/** `tabby-load compare A B [C…]`: results and record files against the first of them. */
+/** `tabby-load compare A B [C…]`: results, record files and whole sweeps against the first of them. */
 import { type Difference, differences, objections } from '../aggregate/comparison.ts';
 import { initHistograms } from '../aggregate/histogram.ts';
+import type { ComparedSweeps } from '../aggregate/sweep-comparison.ts';
 import { EXIT, type ExitCode, usageError } from '../errors.ts';
 import type { CompareOptions } from '../options/table.ts';
-import { comparisonLines, sentence } from '../report/comparison.ts';
-import { comparePage } from '../report/html-compare.ts';
+import { typedCommand } from '../options/typed.ts';
+import { comparisonLines, sentence, sweepsLines, sweepsSentences } from '../report/comparison.ts';
+import { type Compared, comparePage } from '../report/html-compare.ts';
 import { checkWritable, writeWhole } from '../report/result-file.ts';
 import { printable, printErr, printOut, writeOut } from '../report/terminal.ts';
 import { loadRun } from './compare-load.ts';
+import { broken, type FailRule, readRule } from './compare-rules.ts';
+import { compareSweeps, type LoadedSweep, loadSweep } from './compare-sweeps.ts';
 import { putHtml } from './put-html.ts';
 
-/** A bound of `--fail-on`. */
-interface FailRule {
-  readonly text: string;
-  readonly key: string;
-  readonly operator: '<' | '>';
-  readonly bound: number;
-  readonly isShare: boolean;
+/** What a comparison comes to, whatever is compared. */
+interface Outcome {
+  readonly lines: readonly string[];
+  /** Printed on stderr. */
+  readonly warnings: readonly string[];
+  /** A line per broken rule. */
+  readonly missed: readonly string[];
+  readonly json: unknown;
+  readonly page: readonly Compared[];
 }
 
 /**
@@ -25,78 +31,108 @@ interface FailRule {
  */
 export async function compareCommand(options: CompareOptions): Promise<ExitCode> {
   const rules = (options.failOn ?? []).map(readRule);
+  if (options.files.length < 2) throw usageError('compare needs two files', 'Give the one to compare with first.');
   if (options.json !== null && options.json !== '-') await checkWritable(options.json, '--json');
   if (options.html !== null) await checkWritable(options.html, '--html');
   await initHistograms();
-  const [first, ...others] = await Promise.all(options.files.map(loadRun));
-  if (first === undefined || others.length === 0)
-    throw usageError('compare needs two files', 'Give the one to compare with first.');
-  const comparisons = others.map((other) => {
+  const sweeps = await Promise.all(options.files.map(loadSweep));
+  const outcome = sweeps.every((sweep) => sweep === null)
+    ? await ofRuns(options, rules)
+    : await ofSweeps(options, allSweeps(options.files, sweeps), rules);
+  for (const line of outcome.warnings) printErr(printable(`tabby-load: warning: ${line}`));
+  if (options.json !== '-') for (const line of outcome.lines) printOut(line);
+  for (const line of outcome.missed) printErr(printable(`tabby-load: ${line}`));
+  const text = `${JSON.stringify(outcome.json, null, 2)}\n`;
+  if (options.json === '-') writeOut(text);
+  else if (options.json !== null) await writeWhole(options.json, [text], '--json');
+  if (options.html !== null) {
+    const command = typedCommand(process.argv.slice(2), []);
+    await putHtml(options.html, comparePage(outcome.page, options.margin, command));
+  }
+  return outcome.missed.length > 0 ? EXIT.limitMissed : EXIT.ok;
+}
+
+async function ofRuns({ files, force, margin }: CompareOptions, rules: readonly FailRule[]): Promise<Outcome> {
+  const runs = await Promise.all(files.map(loadRun));
+  const first = runs[0] as (typeof runs)[number];
+  const comparisons = runs.slice(1).map((other) => {
     const reasons = objections(first.result, other.result);
-    if (reasons.length > 0 && !options.force) {
+    if (reasons.length > 0 && !force) {
       throw usageError(
         `${first.name} and ${other.name} are not comparable: ${reasons.join('; ')}`,
         'Compare runs of the same samples, model and load, or say --force.',
       );
     }
-    return {
-      a: first.name,
-      b: other.name,
-      not_comparable: reasons,
-      differences: differences(first, other, options.margin),
-    };
+    return { a: first.name, b: other.name, not_comparable: reasons, differences: differences(first, other, margin) };
   });
-  let isMissed = false;
-  for (const { a, b, not_comparable: reasons, differences: all } of comparisons) {
-    for (const reason of reasons) printErr(printable(`tabby-load: warning: not comparable: ${reason}`));
-    if (options.json !== '-') for (const line of comparisonLines([a, b], all, options.margin)) printOut(line);
-    for (const rule of rules) {
-      const line = missed(rule, all);
-      if (line === null) continue;
-      isMissed = true;
-      printErr(printable(`tabby-load: ${b}: ${line}`));
-    }
-  }
-  const text = `${JSON.stringify({ schema: 'tabby-load.compare/1', margin: options.margin, comparisons }, null, 2)}\n`;
-  if (options.json === '-') writeOut(text);
-  else if (options.json !== null) await writeWhole(options.json, [text], '--json');
-  if (options.html !== null) {
-    const compared = comparisons.map((one) => ({ ...one, words: sentence(one.differences, options.margin) }));
-    await putHtml(options.html, comparePage(compared, options.margin));
-  }
-  return isMissed ? EXIT.limitMissed : EXIT.ok;
-}
-
-function readRule(text: string): FailRule {
-  const [, key, operator, sign, digits, unit] =
-    /^\s*([a-z0-9_.]+)\s*([<>])\s*([+-]?)\s*(\d+(?:\.\d+)?)\s*(%?)\s*$/i.exec(text) ?? [];
-  if (key === undefined || digits === undefined) {
-    throw usageError(
-      `--fail-on: ${JSON.stringify(text)} cannot be read`,
-      'Write KEY > +N% or KEY < -N%, such as "mean_ttft_ms > +10%".',
-    );
-  }
-  const value = Number(digits) * (sign === '-' ? -1 : 1);
   return {
-    text,
-    key,
-    operator: operator as '<' | '>',
-    bound: unit === '%' ? value / 100 : value,
-    isShare: unit === '%',
+    lines: comparisons.flatMap(({ a, b, differences: all }, k) => [
+      ...(k === 0 ? [] : ['']),
+      ...comparisonLines([a, b], all, margin),
+    ]),
+    warnings: comparisons.flatMap(({ not_comparable: reasons }) =>
+      reasons.map((reason) => `not comparable: ${reason}`),
+    ),
+    missed: comparisons.flatMap(({ b, differences: all }) => brokenRules(rules, all).map((line) => `${b}: ${line}`)),
+    json: { schema: 'tabby-load.compare/1', margin, comparisons },
+    page: comparisons.map((one) => ({ ...one, words: sentence(one.differences, margin) })),
   };
 }
 
-/** What is to be said of a rule that is broken; null when it is kept. */
-function missed({ text, key, operator, bound, isShare }: FailRule, all: readonly Difference[]): string | null {
-  const found = all.find((one) => one.key === key);
-  if (found === undefined) {
+function allSweeps(files: readonly string[], sweeps: readonly (LoadedSweep | null)[]): LoadedSweep[] {
+  return sweeps.map((sweep, k) => {
+    if (sweep !== null) return sweep;
     throw usageError(
-      `--fail-on: the files have no figure ${JSON.stringify(key)} in common`,
-      `There are ${all.map((one) => one.key).join(', ')}.`,
+      `${files[k]} is no sweep, and what it is to be compared with is one`,
+      "Compare sweeps with sweeps, or name the records of one level in the sweep's folder.",
     );
-  }
-  const value = isShare ? found.relative : found.b - found.a;
-  if (value === null || (operator === '>' ? value <= bound : value >= bound)) return null;
-  const shown = isShare ? `${(value * 100).toFixed(1)} %` : String(Number(value.toPrecision(6)));
-  return `${text}: ${found.a} became ${found.b}, a difference of ${shown}`;
+  });
+}
+
+async function ofSweeps(
+  { force, margin }: CompareOptions,
+  sweeps: readonly LoadedSweep[],
+  rules: readonly FailRule[],
+): Promise<Outcome> {
+  const first = sweeps[0] as LoadedSweep;
+  const comparisons: ComparedSweeps[] = [];
+  for (const other of sweeps.slice(1)) comparisons.push(await compareSweeps(first, other, margin, force));
+  return {
+    lines: comparisons.flatMap((one, k) => [...(k === 0 ? [] : ['']), ...sweepsLines(one, margin)]),
+    warnings: comparisons.flatMap((one) => [
+      ...one.not_comparable.map((reason) => `not comparable: ${reason}`),
+      ...one.levels.flatMap(({ level, not_comparable: reasons }) =>
+        reasons.map((reason) => `level ${level}: not comparable: ${reason}`),
+      ),
+    ]),
+    missed: comparisons.flatMap((one) => brokenBySweep(rules, one)),
+    json: { schema: 'tabby-load.compare-sweeps/1', margin, comparisons },
+    page: comparisons.flatMap((one) => pagesOf(one, margin)),
+  };
+}
+
+/** Rules of the answer hold for the sweep, all others for each level. */
+function brokenBySweep(rules: readonly FailRule[], { b, answers, levels }: ComparedSweeps): string[] {
+  const [ofAnswer, ofLevel] = [true, false].map((wanted) => rules.filter(({ key }) => /^knee/.test(key) === wanted));
+  return [
+    ...brokenRules(ofAnswer ?? [], answers).map((line) => `${b}: ${line}`),
+    ...levels.flatMap(({ level, differences: all }) =>
+      brokenRules(ofLevel ?? [], all).map((line) => `${b}, level ${level}: ${line}`),
+    ),
+  ];
+}
+
+function brokenRules(rules: readonly FailRule[], all: Parameters<typeof broken>[1]): string[] {
+  return rules.flatMap((rule) => broken(rule, all) ?? []);
+}
+
+function pagesOf(compared: ComparedSweeps, margin: number): Compared[] {
+  const words = sweepsSentences(compared, margin);
+  return compared.levels.map(({ level, not_comparable, differences: all }: ComparedSweeps['levels'][number], k) => ({
+    a: `${compared.a}, level ${level}`,
+    b: `${compared.b}, level ${level}`,
+    not_comparable: k === 0 ? [...compared.not_comparable, ...not_comparable] : not_comparable,
+    differences: all as Difference[],
+    words: [...(k === 0 ? words : []), sentence(all, margin)].join(' '),
+  }));
 }

@@ -15,6 +15,7 @@ import type { ArrivalPlan } from '../schedule/arrivals.ts';
 import { drawLora } from '../schedule/lora.ts';
 import type { ServerFound } from '../transport/server.ts';
 import { GpuSampler } from './gpu-sampler.ts';
+import { renewNonce } from './renew-nonce.ts';
 import { arrivalsOf, rpsChangeEvents } from './run-arrivals.ts';
 import { counterPairs, readCounters } from './run-counters.ts';
 import { carryLoad, checkOpenFiles } from './run-load.ts';
@@ -26,7 +27,7 @@ import { type Ended, endReport, type ReportInput, type RunResult } from './run-r
 import { meetServer } from './run-server.ts';
 import { secretsOfRun, workOf } from './run-target.ts';
 import { runWarmUps } from './run-warmup.ts';
-import { withDataSet } from './samples.ts';
+import { newNonce, withDataSet } from './samples.ts';
 import { SetupSignals } from './setup-signals.ts';
 import { takeSamples } from './take-samples.ts';
 import { collectGarbage } from './tidy-heap.ts';
@@ -64,14 +65,20 @@ async function runOn(runs: readonly RunOptions[], all: readonly Outputs[], signa
   collectGarbage();
   try {
     const results: RunResult[] = [];
-    if (runs.length > 1) {
+    let { nonce } = prepared;
+    if (runs.length > 1 && nonce === null) {
       printErr(
-        'tabby-load: note: all runs send the same prompts: a server with a prefix cache knows them from the second run on',
+        'tabby-load: note: all runs send the same prompts: a server with a prefix cache knows them from the second run on, unless --unique-prompts',
       );
     }
     let worst: ExitCode = EXIT.ok;
     for (const [k, each] of runs.entries()) {
       if (runs.length > 1) printErr(`tabby-load: run ${k + 1} of ${runs.length}`);
+      if (k > 0 && nonce !== null) {
+        const fresh = newNonce();
+        renewNonce(prepared.work, nonce, fresh);
+        nonce = fresh;
+      }
       const own = { ...prepared, options: withDataSet(each, prepared.dataSet) };
       const earlier = k === runs.length - 1 ? results : [];
       const ended = await measure(
@@ -112,6 +119,8 @@ interface Prepared {
   readonly samplesSha256: string;
   readonly repeatedPrompts: number;
   readonly tokenizerId: string | null;
+  /** Of the packed requests; null without `--unique-prompts`. */
+  readonly nonce: string | null;
   readonly countTokens: CountTokens | undefined;
   close(): Promise<void>;
 }
@@ -134,7 +143,7 @@ async function prepare(given: RunOptions, server: ServerFound, outputs: Outputs)
     const work = workOf(options, server, taken.samples, { delaysS: arrivals.delaysS, models });
     await checkReady(options, server, taken.samples);
     await runWarmUps(options, server, taken.samples);
-    const { tokenizerId, countTokens, close } = taken;
+    const { tokenizerId, nonce, countTokens, close } = taken;
     return {
       options,
       dataSet: taken.name,
@@ -143,6 +152,7 @@ async function prepare(given: RunOptions, server: ServerFound, outputs: Outputs)
       samplesSha256,
       repeatedPrompts: repeatedPrompts(taken.samples),
       tokenizerId,
+      nonce,
       countTokens,
       close,
     };
@@ -187,6 +197,7 @@ async function measure(
         ...(await countedTokens(aggregate, countTokens)),
       };
     },
+    label: repeat.run === undefined ? null : `run ${repeat.run} of ${options.numRuns}`,
     options,
     server,
     work,

@@ -71,8 +71,13 @@ export function dataSetRequestOf(options: SampleOptions, server: Pick<ServerFoun
     specBenchOutputLen: options.specBenchOutputLen,
     specBenchCategory: options.specBenchCategory,
     ...dataSetOptionsOf(options),
-    ...(options.uniquePrompts ? { uniqueNonce: randomBytes(4).toString('hex') } : {}),
+    ...(options.uniquePrompts ? { uniqueNonce: newNonce() } : {}),
   };
+}
+
+/** A nonce for `--unique-prompts`; all are equally long. */
+export function newNonce(): string {
+  return randomBytes(4).toString('hex');
 }
 
 /** The options of single data sets, and no others: what a data set is given may be printed. */

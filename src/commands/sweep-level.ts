@@ -32,6 +32,8 @@ export interface LevelInput {
   readonly axis: SweepAxis;
   readonly level: number;
   readonly requests: number;
+  /** Levels in all, and which one this is (from 1); null where that is found out on the way. */
+  readonly place?: { readonly number: number; readonly of: number } | null;
   /** Folder of the sweep. */
   readonly folder: string;
   /** Null: prompts as they are. */
@@ -119,7 +121,9 @@ export async function runLevel(input: LevelInput): Promise<LevelRun> {
       exactLength: options.exactLength,
     });
     input.begin();
+    const { place } = input;
     const carried = await carryLoad({
+      label: place == null ? 'level' : `level ${place.number} of ${place.of}`,
       options,
       server,
       work: levelWork(options, server, samples, taken),

@@ -34,6 +34,7 @@ export async function measure(sweep: Sweep, level: number, isFirst: boolean): Pr
       axis: plan.axis,
       level,
       requests,
+      place: plan.levels === 'auto' ? null : { number: plan.levels.indexOf(level) + 1, of: plan.levels.length },
       attempt: known === undefined ? 1 : triesOf(known).length + 1,
       nonce: options.nonce ? randomBytes(4).toString('hex') : null,
       deadlineMs: deadline.atMs,

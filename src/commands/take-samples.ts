@@ -18,6 +18,8 @@ export interface TakenSamples {
   readonly samples: readonly SampleRequest[];
   readonly notes: readonly string[];
   readonly tokenizerId: string | null;
+  /** What `--unique-prompts` made the prompts unique with; null without. */
+  readonly nonce: string | null;
   /** Python's and numpy's global generators as the data set has left them: LoRA names and arrivals come from them. */
   readonly pyRandom: PythonRandom;
   readonly npRandom: NumpyRandom;
@@ -30,10 +32,8 @@ export interface TakenSamples {
 export async function takeSamples(options: RunOptions, server: ServerFound): Promise<TakenSamples> {
   const tokenizer = await openTokenizerFor(options, server);
   try {
-    const { name, samples, notes, pyRandom, npRandom } = await loadSamples(
-      dataSetRequestOf(options, server),
-      tokenizer,
-    );
+    const request = dataSetRequestOf(options, server);
+    const { name, samples, notes, pyRandom, npRandom } = await loadSamples(request, tokenizer);
     const isLocal = tokenizer !== null && isLocalTokenizer(tokenizer);
     if (isLocal) await tokenizer.close();
     const aligned = await alignPrompts(options, server, name, samples);
@@ -44,6 +44,7 @@ export async function takeSamples(options: RunOptions, server: ServerFound): Pro
       pyRandom,
       npRandom,
       tokenizerId: tokenizer?.id ?? null,
+      nonce: request.uniqueNonce ?? null,
       countTokens: tokenizer === null ? undefined : countTokensLater(tokenizer, options, server),
       close: async () => (isLocal ? undefined : tokenizer?.close()),
     };

@@ -8,7 +8,10 @@ const COMMANDS: readonly (readonly [string, string])[] = [
   ['sweep', 'measure at several numbers of streams or rates, and find where the server saturates'],
   ['bench serve', "the same with the flags, names and defaults of vLLM's bench serve"],
   ['report FILE...', 'rebuild the report from files of --save-records'],
-  ['compare A B...', 'how results or record files differ from the first, and whether that is more than chance'],
+  [
+    'compare A B...',
+    'how results, record files or whole sweeps differ from the first, and whether that is more than chance',
+  ],
   ['samples', 'print the manifest of the samples; nothing is sent to a completion endpoint'],
   ['mock', 'a server that speaks as TabbyAPI does, for trying things out'],
   ['overhead', 'measure what this program itself adds to the figures on this machine'],
@@ -30,7 +33,7 @@ const ABOUT: Readonly<Record<Form, readonly [usage: string, text: string]>> = {
   report: ['tabby-load report FILE... [options]', 'Rebuilds every figure from record files; several files are merged.'],
   compare: [
     'tabby-load compare A B... [options]',
-    "Compares results (vLLM's too) and record files with the first of them; where there are values per request, with bootstrap intervals.",
+    "Compares results (vLLM's too), record files or the folders of sweeps with the first of them; where there are values per request, with bootstrap intervals.",
   ],
   samples: [
     'tabby-load samples --dataset FILE [options]',

@@ -121,7 +121,9 @@ async function withConfig(tokens: Tokens, command: CommandName, form: Form, prob
 
 function positionalProblems(words: readonly string[], command: CommandName): string[] {
   if (command === 'compare')
-    return words.length > 1 ? [] : ['compare: which files? Give two or more results or record files'];
+    return words.length > 1
+      ? []
+      : ['compare: which files? Give two or more results, record files or folders of sweeps'];
   if (command === 'report')
     return words.length > 0 ? [] : ['report: which files? Give files written by --save-records'];
   return words.map((word) => {

@@ -9,7 +9,7 @@ export const COMPARE_OPTIONS = {
     default: null,
     nonEmpty: true,
     metavar: '"KEY > +N%" ...',
-    help: 'Differences from the first file that give exit code 99: a key of the result and a bound in percent or in its own unit, such as "mean_ttft_ms > +10%" or "output_throughput < -5%".',
+    help: 'Differences from the first file that give exit code 99: a key of the result and a bound in percent or in its own unit, such as "mean_ttft_ms > +10%" or "output_throughput < -5%"; of sweeps at any level, or "knee < -10%".',
   },
   margin: {
     type: 'share',

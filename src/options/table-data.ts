@@ -159,7 +159,7 @@ export const DATA_OPTIONS = {
     group: 'data',
     commands: ['run', 'samples'],
     default: false,
-    help: "Put a different nonce at the start of each prompt, so that the server's prefix cache cannot help.",
+    help: "Put a different nonce at the start of each prompt, so that the server's prefix cache cannot help; with --num-runs another one in each run.",
   },
   'input-len': {
     type: 'int',

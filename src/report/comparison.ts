@@ -1,5 +1,7 @@
 /** A comparison as a table and in words. */
 import type { Difference, Verdict } from '../aggregate/comparison.ts';
+import type { ComparedSweeps } from '../aggregate/sweep-comparison.ts';
+import type { SweepAnswer, SweepAxis } from '../record/sweep.ts';
 import { printable } from './terminal.ts';
 
 /** Verdicts as tables say them. */
@@ -18,25 +20,96 @@ export function comparisonLines(
   all: readonly Difference[],
   margin: number,
 ): string[] {
-  const rows = [
-    ['', 'A', 'B', 'difference', '95 % interval', ''],
-    ...all.map(({ key, a, b, relative, interval, verdict }) => [
-      key,
-      figure(a),
-      figure(b),
-      relative === null ? '' : percent(relative),
-      interval === null ? '' : `${percent(interval[0])} to ${percent(interval[1])}`,
-      VERDICT_WORDS[verdict],
-    ]),
+  const table = aligned([COLUMNS, ...all.map(cellsOf)], [0, COLUMNS.length - 1]);
+  return [`A: ${printable(names[0])}`, `B: ${printable(names[1])}`, '', ...table, '', sentence(all, margin)];
+}
+
+const COLUMNS = ['', 'A', 'B', 'difference', '95 % interval', ''];
+
+function cellsOf({ key, a, b, relative, interval, verdict }: Difference): string[] {
+  return [
+    key,
+    figure(a),
+    figure(b),
+    relative === null ? '' : percent(relative),
+    interval === null ? '' : `${percent(interval[0])} to ${percent(interval[1])}`,
+    VERDICT_WORDS[verdict],
   ];
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  const table = rows.map((row) =>
+}
+
+/** Rows as lines; the columns named stand left, the others right. */
+function aligned(rows: readonly (readonly string[])[], left: readonly number[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) =>
     row
-      .map((cell, k) => (k === 0 || k === 5 ? cell.padEnd(widths[k]!) : cell.padStart(widths[k]!)))
+      .map((cell, k) => (left.includes(k) ? cell.padEnd(widths[k] ?? 0) : cell.padStart(widths[k] ?? 0)))
       .join('  ')
       .trimEnd(),
   );
-  return [`A: ${printable(names[0])}`, `B: ${printable(names[1])}`, '', ...table, '', sentence(all, margin)];
+}
+
+/** Figures of each level that the table of two sweeps shows; the JSON has all. */
+const SHOWN = new Set(['output_throughput', 'mean_ttft_ms', 'p99_ttft_ms', 'mean_tpot_ms', 'mean_e2el_ms']);
+
+/** Two sweeps: a table of the levels that both have, then what the differences come to. */
+export function sweepsLines(compared: ComparedSweeps, margin: number): string[] {
+  const { a, b, axis, levels } = compared;
+  const rows = levels.flatMap(({ level, differences }) =>
+    differences.filter(({ key }) => SHOWN.has(key)).map((one, k) => [k === 0 ? String(level) : '', ...cellsOf(one)]),
+  );
+  const head = [axis === 'concurrency' ? 'streams' : 'req/s', ...COLUMNS];
+  return [
+    `A: ${printable(a)}`,
+    `B: ${printable(b)}`,
+    '',
+    ...aligned([head, ...rows], [1, head.length - 1]),
+    '',
+    ...sweepsSentences(compared, margin).map(printable),
+  ];
+}
+
+/** What two sweeps come to, in sentences: their knees, then where and in what B differs. */
+export function sweepsSentences(compared: ComparedSweeps, margin: number): string[] {
+  const { axis, levels, answer_a: a, answer_b: b, answers, only_a: onlyA, only_b: onlyB } = compared;
+  const change = answers.find(({ key }) => key === 'knee_throughput')?.relative;
+  const by = change === undefined || change === null ? '' : ` (${percent(change)})`;
+  const alone = (name: string, only: readonly number[]): string[] =>
+    only.length === 0 ? [] : [`Only ${name} measured ${only.join(', ')}.`];
+  return [
+    `A ${kneeWords(a, axis)}; B ${kneeWords(b, axis)}${by}.`,
+    ...levelSentences(levels, margin),
+    ...alone('A', onlyA),
+    ...alone('B', onlyB),
+  ];
+}
+
+function kneeWords(
+  { knee, knee_throughput: throughput, is_saturated: isSaturated }: SweepAnswer,
+  axis: SweepAxis,
+): string {
+  if (knee === null || throughput === null) return 'measured nothing';
+  const level = `${knee} ${axis === 'concurrency' ? 'streams' : 'requests/s'}`;
+  const rate = `${throughput.toFixed(1)} tokens/s`;
+  return isSaturated ? `saturates at ${level} with ${rate}` : `was still growing at ${level} with ${rate}`;
+}
+
+function levelSentences(levels: ComparedSweeps['levels'], margin: number): string[] {
+  const judged = levels.flatMap(({ differences }) => differences).filter(({ verdict }) => verdict !== 'unknown');
+  if (judged.length === 0) return [sentence([], margin)];
+  const found = (verdict: Verdict): string[] =>
+    [...new Set(judged.filter((one) => one.verdict === verdict).map(({ key }) => key))].map((key) => {
+      const at = levels.filter(({ differences }) =>
+        differences.some((one) => one.key === key && one.verdict === verdict),
+      );
+      return `${key} at ${at.map(({ level }) => level).join(', ')}`;
+    });
+  const [better, worse] = [found('better'), found('worse')];
+  if (better.length + worse.length === 0)
+    return [`No difference at any level that this data can show (margin ${percent(margin).replace('+', '')}).`];
+  return [
+    ...(better.length > 0 ? [`B is better in ${better.join('; ')}.`] : []),
+    ...(worse.length > 0 ? [`B is worse in ${worse.join('; ')}.`] : []),
+  ];
 }
 
 /** What the differences come to. */

@@ -8,8 +8,11 @@ import { figure } from './html-run.ts';
 
 type LatencyName = 'ttft' | 'tpot' | 'itl' | 'e2el';
 
-/** The document. */
-export function sweepPage(sweep: SweepDocument): PageData {
+/**
+ * The document.
+ * @param command as it was typed, without secrets; null where it is not known
+ */
+export function sweepPage(sweep: SweepDocument, command: string | null = null): PageData {
   const { answer, server } = sweep;
   const model = typeof server['model'] === 'string' ? server['model'] : 'unknown model';
   const levels = [...sweep.levels].sort((a, b) => a.level - b.level);
@@ -35,9 +38,11 @@ export function sweepPage(sweep: SweepDocument): PageData {
         words: [
           `Samples: sha256 ${sweep.samples_sha256}`,
           `tabby-load ${sweep.version}`,
-          'The command, with every option that is not the default; secrets are left out.',
+          command === null
+            ? 'The command, with every option that is not the default; secrets are left out.'
+            : 'The command as it was typed; secrets are masked.',
         ],
-        code: commandLine('sweep', sweep.options),
+        code: command ?? commandLine('sweep', sweep.options),
       },
     ],
   };

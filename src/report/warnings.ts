@@ -107,10 +107,15 @@ const REASONS: Readonly<Record<string, (facts: Facts) => string>> = {
   client_worker_lost: () => 'a worker thread died',
 };
 
+/** A finding about the client, as short as it can be said. */
+export function reasonText({ code, facts }: Warning): string {
+  return (REASONS[code] ?? (() => code))(facts);
+}
+
 /** The verdict on the client, one line. */
 export function verdictLine(verdict: ClientVerdict): string {
   if (verdict.wasLimit) {
-    const reasons = verdict.reasons.map(({ code, facts }) => (REASONS[code] ?? (() => code))(facts));
+    const reasons = verdict.reasons.map(reasonText);
     return `client: WAS the limit: ${reasons.join('; ')}`;
   }
   const { loopDelayP99Ms, loopDelayMaxMs, utilisation, workers } = verdict.figures;
