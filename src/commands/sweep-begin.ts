@@ -26,7 +26,7 @@ import { VERSION } from './version.ts';
 /** Everything before the first level. */
 export async function begin(
   options: SweepOptions,
-  plan: Plan,
+  asked: Plan,
   {
     folder,
     startedAt,
@@ -37,14 +37,15 @@ export async function begin(
     readonly earlier: SweepDocument | null;
   },
 ): Promise<Sweep> {
-  const highest = highestLevel(plan);
-  const run = levelOptions(options, { axis: plan.axis, level: highest, requests: requestsFor(plan, highest) });
+  const highest = highestLevel(asked);
+  const run = levelOptions(options, { axis: asked.axis, level: highest, requests: requestsFor(asked, highest) });
   const server = await meetServer(run);
   printErr(bannerLine(run, server));
   checkKind(options, server);
   const taken = await takeSamples(run, server);
   try {
     await checkNonce(options, taken);
+    const plan = fitting(asked, taken.samples.length);
     const { sha256 } = await writeManifest(taken.samples);
     const fresh: SweepDocument = {
       schema: SWEEP_SCHEMA,
@@ -82,6 +83,19 @@ async function checkNonce({ nonce }: SweepOptions, { samples }: TakenSamples): P
   } catch (error) {
     throw usageError('the prompts are token ids, before which no nonce can be put', 'Add --no-nonce.', error);
   }
+}
+
+/** So many streams need as many samples. `auto` goes no higher than that; levels that were asked for are refused. */
+function fitting(plan: Plan, samples: number): Plan {
+  if (plan.axis !== 'concurrency' || highestLevel(plan) <= samples) return plan;
+  if (plan.levels !== 'auto') {
+    throw usageError(
+      `--concurrency ${highestLevel(plan)}: the data set has ${samples} samples, too few for so many streams`,
+      'Let it be oversampled (leave --no-oversample out), or give lower levels.',
+    );
+  }
+  printErr(`tabby-load: warning: the data set has ${samples} samples: no more streams than that are tried`);
+  return { ...plan, range: { ...plan.range, most: samples } };
 }
 
 function told({ parameters }: ServerFound): Readonly<Record<string, unknown>> {

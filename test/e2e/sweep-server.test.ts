@@ -247,6 +247,20 @@ describe('limits in a sweep', () => {
   });
 });
 
+describe('a data set that is not oversampled', () => {
+  it('bounds auto, and refuses levels with more streams than it has samples', async () => {
+    await start();
+    const few = ['--no-oversample', '--sweep-dir', 'short'];
+    const { code, stderr } = await sweep('--concurrency', '2,41', ...few);
+    expect(code).toBe(2);
+    expect(stderr).toContain('--concurrency 41: the data set has 40 samples, too few for so many streams');
+    expect(prompts).toEqual([]);
+    const auto = await sweep('--concurrency', 'auto', ...few, '--slo', 'ttft p99 < 0.001ms');
+    expect(auto.code, auto.stderr).toBe(99);
+    expect(auto.stderr).toContain('the data set has 40 samples: no more streams than that are tried');
+  });
+});
+
 describe('what cannot be asked for', () => {
   it.each([
     [['--concurrency', '99999999'], /--concurrency 99999999 needs \d+ open files/],
