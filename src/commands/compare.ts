@@ -4,7 +4,6 @@ import { initHistograms } from '../aggregate/histogram.ts';
 import type { ComparedSweeps } from '../aggregate/sweep-comparison.ts';
 import { EXIT, type ExitCode, usageError } from '../errors.ts';
 import type { CompareOptions } from '../options/table.ts';
-import { typedCommand } from '../options/typed.ts';
 import { comparisonLines, sentence, sweepsLines, sweepsSentences } from '../report/comparison.ts';
 import { type Compared, comparePage } from '../report/html-compare.ts';
 import { checkWritable, writeWhole } from '../report/result-file.ts';
@@ -45,10 +44,7 @@ export async function compareCommand(options: CompareOptions): Promise<ExitCode>
   const text = `${JSON.stringify(outcome.json, null, 2)}\n`;
   if (options.json === '-') writeOut(text);
   else if (options.json !== null) await writeWhole(options.json, [text], '--json');
-  if (options.html !== null) {
-    const command = typedCommand(process.argv.slice(2), []);
-    await putHtml(options.html, comparePage(outcome.page, options.margin, command));
-  }
+  if (options.html !== null) await putHtml(options.html, comparePage(outcome.page, options.margin));
   return outcome.missed.length > 0 ? EXIT.limitMissed : EXIT.ok;
 }
 

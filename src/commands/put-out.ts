@@ -32,9 +32,7 @@ export interface PutOut {
   readonly header: RecordHeader;
   readonly end: RecordEnd;
   readonly places: SavePlaces;
-  /** The command as it was typed, without secrets; left out where it is another one that measured, as in a report of records. */
-  readonly command?: string;
-  /** Asked for at most once; the set is destroyed here. */
+  /** Asked for once when there is a `--save-hdr`; the set is destroyed here. */
   histograms(): HistogramSet;
 }
 
@@ -60,7 +58,7 @@ function resultOption({ resultFilename }: SavePlaces): string {
  * others from being written.
  * @throws a usage error when a file could not be written
  */
-export async function putOut({ report, header, end, places, command, histograms }: PutOut): Promise<void> {
+export async function putOut({ report, header, end, places, histograms }: PutOut): Promise<void> {
   const { result } = report;
   for (const line of report.warningLines) printErr(line);
   if (places.json === '-') {
@@ -71,22 +69,15 @@ export async function putOut({ report, header, end, places, command, histograms 
     for (const line of lines) printOut(line);
   }
   const writers: (() => Promise<void>)[] = [];
-  let set: HistogramSet | null = null;
-  const once = (): HistogramSet => {
-    set ??= histograms();
-    return set;
-  };
   const { json, saveHdr } = places;
   if (json !== null && json !== '-') writers.push(() => writeResult(json, result, false, '--json'));
   if (places.saveResult || places.appendResult) writers.push(() => saveResult(report, places));
   writers.push(() => putPlots(report, places, resultPath(report.settings, places, report.date)));
-  if (saveHdr !== null) writers.push(() => saveHistograms(saveHdr, once(), header, end));
+  if (saveHdr !== null) writers.push(() => saveHistograms(saveHdr, histograms(), header, end));
   const { html } = places;
-  if (html !== null)
-    writers.push(() => putHtml(html, runPage({ report, header, end, command: command ?? null, histograms: once })));
+  if (html !== null) writers.push(() => putHtml(html, runPage({ report, header, end })));
   const troubles: unknown[] = [];
   for (const write of writers) await write().catch((error: unknown) => troubles.push(error));
-  (set as HistogramSet | null)?.destroy();
   // The first ends the program; the others are told here.
   for (const trouble of troubles.slice(1)) printErr(`tabby-load: error: ${printable(messageOf(trouble))}`);
   if (troubles.length > 0) throw troubles[0];
@@ -100,5 +91,5 @@ async function saveResult(report: FinishedReport, places: SavePlaces): Promise<v
 
 async function saveHistograms(path: string, set: HistogramSet, header: RecordHeader, end: RecordEnd): Promise<void> {
   const span = { startedAtMs: Date.parse(header.started_at), durationS: end.duration_s };
-  await writeWhole(path, [histogramLog(set, span)], '--save-hdr');
+  await writeWhole(path, [histogramLog(set, span)], '--save-hdr').finally(() => set.destroy());
 }

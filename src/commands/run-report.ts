@@ -3,7 +3,6 @@ import type { RunAggregate } from '../aggregate/collect.ts';
 import { repeatedFigures } from '../aggregate/repeats.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import type { RunOptions } from '../options/table.ts';
-import { typedCommand } from '../options/typed.ts';
 import { finishReport } from '../report/finish.ts';
 import { isAnyMissed } from '../report/limits.ts';
 import { repeatLines } from '../report/repeats.ts';
@@ -11,7 +10,6 @@ import { printErr } from '../report/terminal.ts';
 import { putOut } from './put-out.ts';
 import type { Carried } from './run-load.ts';
 import type { Outputs } from './run-outputs.ts';
-import { secretsOfRun } from './run-target.ts';
 
 /** What the end needs. */
 export interface ReportInput {
@@ -53,7 +51,6 @@ export async function endReport(input: ReportInput): Promise<Ended> {
     header,
     end,
     places: options,
-    command: typedCommand(process.argv.slice(2), secretsOfRun(options)),
     histograms: () => histograms,
   });
   const trouble = outputs.records?.failure ?? null;

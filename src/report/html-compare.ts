@@ -16,17 +16,14 @@ export interface Compared {
 }
 
 /** The document. */
-export function comparePage(all: readonly Compared[], margin: number, command: string): PageData {
+export function comparePage(all: readonly Compared[], margin: number): PageData {
   return {
     title: 'Comparison of runs',
     facts: [`compared with ${all[0]?.a ?? ''}`, `margin ${percent(margin)}`],
     answer: all.map(({ b, words }) => (all.length === 1 ? words : `${b}: ${words}`)),
     figures: [],
     alerts: all.flatMap(({ b, not_comparable: reasons }) => reasons.map((reason) => `${b}: not comparable: ${reason}`)),
-    sections: [
-      ...all.map(sectionOf),
-      { id: 'command', title: 'How it was compared', words: ['The command as it was typed.'], code: command },
-    ],
+    sections: all.map(sectionOf),
   };
 }
 

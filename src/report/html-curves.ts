@@ -62,34 +62,6 @@ export function logHistogram(sorted: Float64Array): Point[] {
   return [...counts.map((count, k): Point => [rounded(low * ratio ** k), count]), [rounded(low * ratio ** BINS), 0]];
 }
 
-/** What a curve of a histogram is made from: a merged HDR histogram, exact to one part in a thousand. */
-export interface CurveSource {
-  readonly count: number;
-  readonly maxMs: number;
-  percentileMs(p: number): number;
-}
-
-/** {@link percentileCurve} where the values themselves were not kept. */
-export function percentileCurveOf({ count, maxMs, percentileMs }: CurveSource): Point[] {
-  const most = Math.max(1.0001, count);
-  const points: Point[] = [];
-  for (let k = 0; k < CURVE_POINTS; k++) {
-    const x = most ** (k / CURVE_POINTS);
-    points.push([rounded(x), rounded(percentileMs(100 * (1 - 1 / x)))]);
-  }
-  return [...points, [rounded(most), rounded(maxMs)]];
-}
-
-/** Values read from a histogram in place of those that were not kept. */
-const QUANTILES = 4000;
-
-/** {@link logHistogram} where the values themselves were not kept: each of so many quantiles stands for as many values. */
-export function logHistogramOf({ count, percentileMs }: CurveSource): Point[] {
-  const n = Math.min(QUANTILES, count);
-  const quantiles = Float64Array.from({ length: n }, (_, k) => percentileMs((100 * (k + 0.5)) / n));
-  return logHistogram(quantiles).map(([x, y]): Point => [x, y === null ? null : Math.round((y * count) / n)]);
-}
-
 /** Six digits are more than a chart shows. */
 export function rounded(value: number): number {
   return Number.isFinite(value) ? Number(value.toPrecision(6)) : 0;

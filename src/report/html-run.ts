@@ -1,13 +1,10 @@
 /** The page of one run: from a finished report to the document that is shown. */
-import type { HistogramSet } from '../aggregate/histogram.ts';
-import type { Repeated } from '../aggregate/repeats.ts';
 import type { DetailViews, RunSummary, SeriesSummary } from '../aggregate/summary.ts';
-import { LATENCY_METRICS } from '../metrics.ts';
 import type { RecordEnd, RecordHeader } from '../record/record.ts';
 import type { FinishedReport } from './finish.ts';
 import { hostLines } from './gpus.ts';
 import { commandLine } from './html-command.ts';
-import { ascending, logHistogram, logHistogramOf, percentileCurve, percentileCurveOf, rounded } from './html-curves.ts';
+import { ascending, logHistogram, percentileCurve, rounded } from './html-curves.ts';
 import type { Cell, PageAxis, PageData, PageFigure, PageSection, PageSeries, Point } from './html-data.ts';
 import { timelineChart, timelineOf, waterfallRows } from './html-timeline.ts';
 import { limitLines } from './limits.ts';
@@ -19,10 +16,6 @@ export interface RunPageInput {
   readonly report: FinishedReport;
   readonly header: RecordHeader;
   readonly end: RecordEnd;
-  /** The command as it was typed, without secrets; null where it is not known, as of records. */
-  readonly command: string | null;
-  /** Histograms of the run; asked for only where its values were not kept. */
-  histograms(): HistogramSet;
 }
 
 /** The document. */
@@ -45,9 +38,8 @@ export function runPage(input: RunPageInput): PageData {
     sections: [
       ...limitSections(report),
       latencySection(summary),
-      ...(detail === null ? storedDistributions(input) : distributionSections(valuesOf(detail))),
-      ...(detail === null ? [] : timeSections(detail, summary, settings.isOpenLoop)),
-      ...repeatSections(report),
+      ...(detail === null ? [tooMany()] : distributionSections(detail)),
+      ...(detail === null ? [] : timeSections(detail, summary)),
       ...serverSections(summary),
       ...categorySections(summary),
       ...hostSections(input),
@@ -158,36 +150,18 @@ function latencySection({ metrics, ownMetrics }: RunSummary): PageSection {
   };
 }
 
-/** The distribution of one metric, in ms. */
-interface Distribution {
-  readonly name: string;
-  readonly count: number;
-  readonly leastMs: number;
-  readonly mostMs: number;
-  curve(): Point[];
-  bins(): Point[];
-}
-
-/** Distributions of a run whose values were not kept, from its histograms. */
-function storedDistributions({ histograms }: RunPageInput): PageSection[] {
-  const set = histograms();
-  const all = LATENCY_METRICS.slice(0, 3).flatMap(({ key, label }): Distribution[] => {
-    const stats = set.stats(key);
-    if (stats === null) return [];
-    const { count, minMs, maxMs } = stats;
-    const curve = (): Point[] => percentileCurveOf(stats);
-    return [{ name: label, count, leastMs: minMs, mostMs: maxMs, curve, bins: () => logHistogramOf(stats) }];
-  });
-  const words = [
-    'There were more requests than --max-exact-values: these are HDR histograms, exact to one part in a thousand. There is no timeline, which would need values by request.',
-  ];
-  return distributionSections(all).map((section, k) =>
-    k === 0 ? { ...section, words: [...words, ...(section.words ?? [])] } : section,
-  );
+function tooMany(): PageSection {
+  return {
+    id: 'distributions',
+    title: 'Distributions and timeline',
+    words: [
+      'There were more requests than --max-exact-values: values by request were not kept, so there are no curves.',
+    ],
+  };
 }
 
 /** The values of a run by metric, in ms, ascending. */
-function valuesOf(detail: DetailViews): Distribution[] {
+function valuesOf(detail: DetailViews): readonly (readonly [name: string, sorted: Float64Array])[] {
   const ttft: number[] = [];
   const tpot: number[] = [];
   let gapCount = 0;
@@ -210,21 +184,13 @@ function valuesOf(detail: DetailViews): Distribution[] {
     ['TPOT', ascending(tpot)],
     ['ITL', ascending(itl)],
   ] as const;
-  return all
-    .filter(([, sorted]) => sorted.length > 0)
-    .map(([name, sorted]) => ({
-      name,
-      count: sorted.length,
-      leastMs: sorted[0] ?? 0,
-      mostMs: sorted.at(-1) ?? 0,
-      curve: () => percentileCurve(sorted),
-      bins: () => logHistogram(sorted),
-    }));
+  return all.filter(([, sorted]) => sorted.length > 0);
 }
 
-function distributionSections(all: readonly Distribution[]): PageSection[] {
+function distributionSections(detail: DetailViews): PageSection[] {
+  const all = valuesOf(detail);
   if (all.length === 0) return [];
-  const curves = all.map(({ name, curve }): PageSeries => ({ name, shape: 'line', points: curve() }));
+  const curves = all.map(([name, sorted]): PageSeries => ({ name, shape: 'line', points: percentileCurve(sorted) }));
   return [
     {
       id: 'percentiles',
@@ -236,11 +202,11 @@ function distributionSections(all: readonly Distribution[]): PageSection[] {
         panels: [{ y: { name: 'ms', kind: 'ms', isLog: true }, series: curves }],
       },
       chartText: all
-        .map(({ name, leastMs, mostMs }) => `${name} rises from ${figure(leastMs)} to ${figure(mostMs)} ms`)
+        .map(([name, sorted]) => `${name} rises from ${figure(sorted[0]!)} to ${figure(sorted.at(-1)!)} ms`)
         .join('; '),
     },
-    ...all.map(({ name, count, leastMs, mostMs, bins }): PageSection => {
-      const points = bins().map(([x, y]): Point => [rounded(x), y]);
+    ...all.map(([name, sorted]): PageSection => {
+      const points = logHistogram(sorted).map(([x, y]): Point => [rounded(x), y]);
       return {
         id: `histogram-${name.toLowerCase()}`,
         title: `Histogram of ${name}`,
@@ -249,7 +215,7 @@ function distributionSections(all: readonly Distribution[]): PageSection[] {
           x: histogramAxis(name, points),
           panels: [{ y: { name: 'count', kind: 'count', min: 0 }, series: [{ name, shape: 'step', points }] }],
         },
-        chartText: `${figure(count, 0)} values of ${name} from ${figure(leastMs)} to ${figure(mostMs)} ms`,
+        chartText: `${figure(sorted.length, 0)} values of ${name} from ${figure(sorted[0]!)} to ${figure(sorted.at(-1)!)} ms`,
       };
     }),
   ];
@@ -261,10 +227,10 @@ function histogramAxis(name: string, points: readonly Point[]): PageAxis {
   return { name: `${name}, ms`, kind: 'ms', isLog: max > 20 * min, min, max };
 }
 
-function timeSections(detail: DetailViews, { steady }: RunSummary, isOpenLoop: boolean): PageSection[] {
+function timeSections(detail: DetailViews, { steady }: RunSummary): PageSection[] {
   const line = timelineOf(detail);
   if (line === null) return [];
-  const rows = waterfallRows(detail, isOpenLoop);
+  const rows = waterfallRows(detail);
   const n = detail.startTimes.length;
   const windows = steady?.figures?.windows ?? [];
   const most = Math.max(...line.inFlight);
@@ -288,7 +254,7 @@ function timeSections(detail: DetailViews, { steady }: RunSummary, isOpenLoop: b
         rows.length < n
           ? `${figure(rows.length, 0)} of ${figure(n, 0)} requests: the slowest of each kind, and others at equal distances.`
           : `All ${figure(n, 0)} requests in order of sending.`,
-        `${isOpenLoop ? 'Sent late by the client, then' : 'First'} waiting in the server’s queue (where it tells), then the prompt, then the answer.`,
+        'Waiting at the client and in the server’s queue (where it tells), then the prompt, then the answer.',
       ],
       chart: { type: 'waterfall', rows },
       chartText: `${rows.length} requests as bars over time, each from its sending to its last token`,
@@ -426,61 +392,15 @@ function healthSection({ report, end }: RunPageInput): PageSection {
   };
 }
 
-/** The figures of `--num-runs` over the runs. */
-function repeatSections({ result }: FinishedReport): PageSection[] {
-  const own = result.get('tabby_load') as { readonly repeats?: readonly Repeated[] } | undefined;
-  const repeats = own?.repeats ?? [];
-  if (repeats.length === 0) return [];
-  const runs = repeats[0]?.values.length ?? 0;
-  // Against the mean, so that times and rates have one axis.
-  const shown = repeats.filter(({ key, mean }) => mean !== 0 && REPEATS_DRAWN.test(key));
-  const share = (value: number, mean: number): number => rounded((value / mean - 1) * 100);
-  return [
-    {
-      id: 'repeats',
-      title: `${runs} runs of the same load`,
-      words: [
-        'How much figures vary by themselves: each run against the mean of all, with the 95 % interval of the mean (Student’s t). The rest of the page is the last run.',
-      ],
-      chart: {
-        type: 'bars',
-        isHorizontal: true,
-        categories: shown.map(({ key }) => key),
-        y: { name: 'difference from the mean of all runs; lines: 95 % interval of the mean', kind: 'percent' },
-        ranges: shown.map(({ mean, low, high }) => [share(low, mean), share(high, mean)] as const),
-        series: Array.from({ length: Math.min(runs, 8) }, (_, k) => ({
-          name: `run ${k + 1}`,
-          values: shown.map(({ values, mean }) => share(values[k] ?? Number.NaN, mean)),
-        })),
-      },
-      chartText: shown.map(({ key, cv }) => `${key} varies by ${(cv * 100).toFixed(1)} %`).join(', '),
-      table: {
-        caption:
-          'Over the runs: mean, standard deviation, coefficient of variation, 95 % interval of the mean, and each run',
-        columns: ['', 'mean', 'std', 'CV, %', 'low', 'high', ...Array.from({ length: runs }, (_, k) => `run ${k + 1}`)],
-        rows: repeats.map(({ key, mean, std, cv, low, high, values }): Cell[] => [
-          key,
-          ...[mean, std, cv * 100, low, high, ...values].map((value) => ({ value, digits: 2 })),
-        ]),
-      },
-    },
-  ];
-}
-
-/** The figures of repeats that the chart shows; the table has all. */
-const REPEATS_DRAWN = /^(request_throughput|output_throughput|(mean|p99)_(ttft|tpot|e2el)_ms)$/;
-
-function provenance({ header, command }: RunPageInput): PageSection {
+function provenance({ header }: RunPageInput): PageSection {
   return {
     id: 'command',
     title: 'How it was measured',
     words: [
       ...(header.samples_sha256 === undefined ? [] : [`Samples: sha256 ${header.samples_sha256}`]),
       ...(typeof header['version'] === 'string' ? [`tabby-load ${header['version']}`] : []),
-      command === null
-        ? 'The command as the records tell it: every option that is not the default; secrets and places of files are in no record.'
-        : 'The command as it was typed; secrets are masked.',
+      'The command, with every option that is not the default; secrets are left out.',
     ],
-    code: command ?? commandLine('run', header.options),
+    code: commandLine('run', header.options),
   };
 }

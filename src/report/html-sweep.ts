@@ -8,11 +8,8 @@ import { figure } from './html-run.ts';
 
 type LatencyName = 'ttft' | 'tpot' | 'itl' | 'e2el';
 
-/**
- * The document.
- * @param command as it was typed, without secrets; null where it is not known
- */
-export function sweepPage(sweep: SweepDocument, command: string | null = null): PageData {
+/** The document. */
+export function sweepPage(sweep: SweepDocument): PageData {
   const { answer, server } = sweep;
   const model = typeof server['model'] === 'string' ? server['model'] : 'unknown model';
   const levels = [...sweep.levels].sort((a, b) => a.level - b.level);
@@ -38,11 +35,9 @@ export function sweepPage(sweep: SweepDocument, command: string | null = null): 
         words: [
           `Samples: sha256 ${sweep.samples_sha256}`,
           `tabby-load ${sweep.version}`,
-          command === null
-            ? 'The command, with every option that is not the default; secrets are left out.'
-            : 'The command as it was typed; secrets are masked.',
+          'The command, with every option that is not the default; secrets are left out.',
         ],
-        code: command ?? commandLine('sweep', sweep.options),
+        code: commandLine('sweep', sweep.options),
       },
     ],
   };

@@ -166,11 +166,8 @@ export function timelineChart(
   };
 }
 
-/**
- * The rows of the waterfall in order of sending: all requests, or the extremes and others at equal distances. In a closed loop all requests
- * are due when the run begins, and the wait for one's turn is the plan and no part of the request: only an open loop shows it.
- */
-export function waterfallRows(detail: DetailViews, isOpenLoop: boolean): WaterfallRow[] {
+/** The rows of the waterfall in order of sending: all requests, or the extremes and others at equal distances. */
+export function waterfallRows(detail: DetailViews): WaterfallRow[] {
   const t0 = firstStart(detail);
   return [...chosenRows(detail, ROWS)]
     .sort((a, b) => detail.startTimes.at(a) - detail.startTimes.at(b) || a - b)
@@ -180,8 +177,7 @@ export function waterfallRows(detail: DetailViews, isOpenLoop: boolean): Waterfa
       const first = isFailed ? sent : sent + detail.ttfts.at(i);
       const queue = detail.serverQueueTimes?.at(i) ?? 0;
       const queued = Math.min(first, sent + (Number.isNaN(queue) ? 0 : Math.max(0, queue)));
-      const due = isOpenLoop ? sent - Math.max(0, detail.queueTimes.at(i)) : sent;
-      const times = [due, sent, queued, first, sent + takenOf(detail, i)];
+      const times = [sent - Math.max(0, detail.queueTimes.at(i)), sent, queued, first, sent + takenOf(detail, i)];
       return [i, ...(times.map(rounded) as [number, number, number, number, number]), isFailed ? 1 : 0];
     });
 }
