@@ -15,7 +15,7 @@ import {
 import { type ECharts, init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
 import type { PageChart } from '../src/report/html-data.ts';
-import { optionOf } from './options.ts';
+import { heightOf, optionOf } from './options.ts';
 import { colours, isDark } from './theme.ts';
 
 use([
@@ -46,21 +46,44 @@ function drawAll(): void {
   for (const element of document.querySelectorAll<HTMLElement>('[data-chart]')) {
     const chart = charts[element.dataset['chart'] ?? ''];
     if (chart === undefined) continue;
-    if (chart.type === 'xy' && chart.panels.length > 2) element.classList.add('tall');
-    if (chart.type === 'bars' && chart.isHorizontal === true) {
-      element.style.height = `${90 + (14 + 14 * chart.series.length) * chart.categories.length}px`;
-    }
+    element.style.height = `${heightOf(chart, element.clientWidth)}px`;
     const instance = init(element, null, { renderer: 'svg' });
-    drawn.push({ element, chart, instance });
+    const one = { element, chart, instance };
+    drawn.push(one);
     makeZoomable(element, instance);
+    makeSwitchable(one);
   }
-  paint();
+  for (const one of drawn) paint(one);
 }
 
-function paint(): void {
-  for (const { element, chart, instance } of drawn) {
-    instance.setOption(optionOf(chart, colours(), element.clientWidth), { notMerge: true });
-  }
+/** Draws a chart anew as the switches stand; what was zoomed into stays in sight. */
+function paint({ element, chart, instance }: Drawn): void {
+  const { dataZoom = [] } = instance.getOption() === undefined ? {} : (instance.getOption() as Zoomed);
+  const switches = { showsWait: chart.type === 'waterfall' && (chart.wait === 'late' || isPressed(element)) };
+  instance.setOption(optionOf(chart, colours(), element.clientWidth, switches), { notMerge: true });
+  for (const [dataZoomIndex, { start, end }] of dataZoom.entries())
+    instance.dispatchAction({ type: 'dataZoom', dataZoomIndex, start, end });
+}
+
+interface Zoomed {
+  readonly dataZoom?: readonly { readonly start?: number; readonly end?: number }[];
+}
+
+/** The button that shows the wait for a place; charts without one have none. */
+function waitButton(element: HTMLElement): HTMLElement | null {
+  return element.parentElement?.querySelector<HTMLElement>('[data-wait]') ?? null;
+}
+
+function isPressed(element: HTMLElement): boolean {
+  return waitButton(element)?.getAttribute('aria-pressed') === 'true';
+}
+
+function makeSwitchable(one: Drawn): void {
+  const button = waitButton(one.element);
+  button?.addEventListener('click', () => {
+    button.setAttribute('aria-pressed', String(!isPressed(one.element)));
+    paint(one);
+  });
 }
 
 /** One step of a zoom: both ends in percent of the whole. */
@@ -82,15 +105,23 @@ const KEYS: Readonly<Record<string, string>> = {
   '0': 'all',
 };
 
+/**
+ * Buttons and keys. In a waterfall rows are moved with time, as they are in the order of sending: else a zoom into time would show rows
+ * that have nothing there.
+ */
 function makeZoomable(element: HTMLElement, instance: ECharts): void {
   const buttons = element.parentElement?.querySelectorAll<HTMLElement>('[data-zoom]') ?? [];
   if (buttons.length === 0) return;
   const act = (action: string): void => {
-    const { dataZoom } = instance.getOption() as { dataZoom?: { start?: number; end?: number }[] };
-    const [start, end] = zoomed(action, dataZoom?.[0]?.start ?? 0, dataZoom?.[0]?.end ?? 100);
-    instance.dispatchAction({ type: 'dataZoom', dataZoomIndex: 0, start, end });
-    element.dataset['shown'] = `${Math.round(start)}-${Math.round(end)}`;
+    const { dataZoom = [] } = instance.getOption() as Zoomed;
+    const [start, end] = zoomed(action, dataZoom[0]?.start ?? 0, dataZoom[0]?.end ?? 100);
+    for (const dataZoomIndex of dataZoom.keys())
+      instance.dispatchAction({ type: 'dataZoom', dataZoomIndex, start, end });
   };
+  instance.on('datazoom', () => {
+    const { start = 0, end = 100 } = (instance.getOption() as Zoomed).dataZoom?.[0] ?? {};
+    element.dataset['shown'] = `${Math.round(start)}-${Math.round(end)}`;
+  });
   for (const button of buttons) button.addEventListener('click', () => act(button.dataset['zoom'] ?? 'all'));
   element.addEventListener('keydown', (event) => {
     const action = KEYS[event.key];
@@ -104,7 +135,7 @@ function setUpTheme(): void {
   const button = document.getElementById('theme');
   const show = (): void => {
     button?.setAttribute('aria-pressed', String(isDark()));
-    paint();
+    for (const one of drawn) paint(one);
   };
   button?.addEventListener('click', () => {
     document.documentElement.dataset['theme'] = isDark() ? 'light' : 'dark';
@@ -122,8 +153,11 @@ let timer = 0;
 addEventListener('resize', () => {
   clearTimeout(timer);
   timer = window.setTimeout(() => {
-    for (const { instance } of drawn) instance.resize();
-    paint();
+    for (const one of drawn) {
+      one.element.style.height = `${heightOf(one.chart, one.element.clientWidth)}px`;
+      one.instance.resize();
+      paint(one);
+    }
   }, 100);
 });
 

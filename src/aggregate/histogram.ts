@@ -12,6 +12,7 @@ import {
   encodeIntoCompressedBase64,
   type Histogram,
   initWebAssembly,
+  type JsHistogram,
   WasmHistogram,
 } from 'hdr-histogram-js';
 import { pack, unpack } from 'msgpackr';
@@ -47,6 +48,14 @@ export interface HistogramStats {
   readonly maxMs: number;
   /** @param p percentile, 0..100 */
   percentileMs(p: number): number;
+}
+
+/** Values that a histogram does not tell apart, and how many there are. */
+export interface HistogramBucket {
+  /** Lowest and highest value of the bucket, ms. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly count: number;
 }
 
 /** Histograms by metric key, made when a key is first recorded. Keys are those of `metrics.ts`, or any word for figures of ours. */
@@ -110,6 +119,23 @@ export class HistogramSet {
   base64(key: string): string | null {
     const histogram = this.#byKey.get(key);
     return histogram === undefined || histogram.totalCount === 0 ? null : encodeIntoCompressedBase64(histogram);
+  }
+
+  /** The buckets of one metric that hold values, in rising order; empty when nothing was recorded. For the end of a run: it takes milliseconds. */
+  buckets(key: string): HistogramBucket[] {
+    const text = this.base64(key);
+    if (text === null) return [];
+    // The WASM build lets no one see its counts.
+    const plain = decodeFromCompressedBase64(text, BITS, false) as JsHistogram;
+    const found: HistogramBucket[] = [];
+    for (let k = 0; k < plain.countsArrayLength; k++) {
+      const count = plain.getCountAtIndex(k);
+      if (count === 0) continue;
+      const low = plain.valueFromIndex(k);
+      found.push({ fromMs: low / 1000, toMs: plain.highestEquivalentValue(low) / 1000, count });
+    }
+    plain.destroy();
+    return found;
   }
 
   /** The whole set as bytes for another thread: a msgpack map of key → V2 encoding. */

@@ -1,14 +1,16 @@
 /** `tabby-load compare A B [C…]`: results, record files and whole sweeps against the first of them. */
-import { type Difference, differences, objections } from '../aggregate/comparison.ts';
+import { differences, objections } from '../aggregate/comparison.ts';
 import { initHistograms } from '../aggregate/histogram.ts';
 import type { ComparedSweeps } from '../aggregate/sweep-comparison.ts';
 import { EXIT, type ExitCode, usageError } from '../errors.ts';
 import type { CompareOptions } from '../options/table.ts';
 import { comparisonLines, sentence, sweepsLines, sweepsSentences } from '../report/comparison.ts';
 import { type Compared, comparePage } from '../report/html-compare.ts';
+import { sweepsComparePage } from '../report/html-compare-sweeps.ts';
+import type { PageData } from '../report/html-data.ts';
 import { checkWritable, writeWhole } from '../report/result-file.ts';
 import { printable, printErr, printOut, writeOut } from '../report/terminal.ts';
-import { loadRun } from './compare-load.ts';
+import { type ComparedRun, loadRun } from './compare-load.ts';
 import { broken, type FailRule, readRule } from './compare-rules.ts';
 import { compareSweeps, type LoadedSweep, loadSweep } from './compare-sweeps.ts';
 import { putHtml } from './put-html.ts';
@@ -21,7 +23,8 @@ interface Outcome {
   /** A line per broken rule. */
   readonly missed: readonly string[];
   readonly json: unknown;
-  readonly page: readonly Compared[];
+  /** Made when it is asked for. */
+  page(): PageData;
 }
 
 /**
@@ -44,11 +47,11 @@ export async function compareCommand(options: CompareOptions): Promise<ExitCode>
   const text = `${JSON.stringify(outcome.json, null, 2)}\n`;
   if (options.json === '-') writeOut(text);
   else if (options.json !== null) await writeWhole(options.json, [text], '--json');
-  if (options.html !== null) await putHtml(options.html, comparePage(outcome.page, options.margin));
+  if (options.html !== null) await putHtml(options.html, outcome.page(), []);
   return outcome.missed.length > 0 ? EXIT.limitMissed : EXIT.ok;
 }
 
-async function ofRuns({ files, force, margin }: CompareOptions, rules: readonly FailRule[]): Promise<Outcome> {
+async function ofRuns({ files, force, margin, typed }: CompareOptions, rules: readonly FailRule[]): Promise<Outcome> {
   const runs = await Promise.all(files.map(loadRun));
   const first = runs[0] as (typeof runs)[number];
   const comparisons = runs.slice(1).map((other) => {
@@ -71,8 +74,21 @@ async function ofRuns({ files, force, margin }: CompareOptions, rules: readonly 
     ),
     missed: comparisons.flatMap(({ b, differences: all }) => brokenRules(rules, all).map((line) => `${b}: ${line}`)),
     json: { schema: 'tabby-load.compare/1', margin, comparisons },
-    page: comparisons.map((one) => ({ ...one, words: sentence(one.differences, margin) })),
+    page: () =>
+      comparePage(
+        comparisons.map((one, k) => ({
+          ...one,
+          words: sentence(one.differences, margin),
+          values: bothSeries(first, runs[k + 1] as (typeof runs)[number]),
+        })),
+        margin,
+        typed,
+      ),
   };
+}
+
+function bothSeries({ series: a }: ComparedRun, { series: b }: ComparedRun): Compared['values'] {
+  return a === null || b === null ? null : { a, b };
 }
 
 function allSweeps(files: readonly string[], sweeps: readonly (LoadedSweep | null)[]): LoadedSweep[] {
@@ -86,7 +102,7 @@ function allSweeps(files: readonly string[], sweeps: readonly (LoadedSweep | nul
 }
 
 async function ofSweeps(
-  { force, margin }: CompareOptions,
+  { force, margin, typed }: CompareOptions,
   sweeps: readonly LoadedSweep[],
   rules: readonly FailRule[],
 ): Promise<Outcome> {
@@ -103,7 +119,13 @@ async function ofSweeps(
     ]),
     missed: comparisons.flatMap((one) => brokenBySweep(rules, one)),
     json: { schema: 'tabby-load.compare-sweeps/1', margin, comparisons },
-    page: comparisons.flatMap((one) => pagesOf(one, margin)),
+    page: () =>
+      sweepsComparePage(
+        sweeps,
+        comparisons.map((compared) => ({ compared, words: sweepsSentences(compared, margin) })),
+        margin,
+        typed,
+      ),
   };
 }
 
@@ -120,15 +142,4 @@ function brokenBySweep(rules: readonly FailRule[], { b, answers, levels }: Compa
 
 function brokenRules(rules: readonly FailRule[], all: Parameters<typeof broken>[1]): string[] {
   return rules.flatMap((rule) => broken(rule, all) ?? []);
-}
-
-function pagesOf(compared: ComparedSweeps, margin: number): Compared[] {
-  const words = sweepsSentences(compared, margin);
-  return compared.levels.map(({ level, not_comparable, differences: all }: ComparedSweeps['levels'][number], k) => ({
-    a: `${compared.a}, level ${level}`,
-    b: `${compared.b}, level ${level}`,
-    not_comparable: k === 0 ? [...compared.not_comparable, ...not_comparable] : not_comparable,
-    differences: all as Difference[],
-    words: [...(k === 0 ? words : []), sentence(all, margin)].join(' '),
-  }));
 }

@@ -5,6 +5,7 @@ import type { PageData } from '../report/html-data.ts';
 import { htmlPage } from '../report/html-page.ts';
 import { writeWhole } from '../report/result-file.ts';
 import { printable, printErr } from '../report/terminal.ts';
+import { concealed } from '../secrets.ts';
 
 /** Where the script of the page lies: beside the bundle, or in dist/ where the sources run as they are. */
 const SCRIPTS = ['./report-page.js', '../../dist/report-page.js'] as const;
@@ -28,9 +29,11 @@ export async function pageScript(): Promise<string> {
 
 /**
  * Writes the page, whole or not at all.
+ * @param secrets texts that must not be in it, wherever they come from: a server may repeat a key in its words
  * @throws a usage error when the file cannot be written
  */
-export async function putHtml(path: string, data: PageData): Promise<void> {
-  await writeWhole(path, [htmlPage(data, await pageScript())], '--html');
+export async function putHtml(path: string, data: PageData, secrets: readonly string[]): Promise<void> {
+  const clean = concealed(data, secrets) as PageData;
+  await writeWhole(path, [htmlPage(clean, await pageScript())], '--html');
   printErr(`tabby-load: html: ${printable(path)}`);
 }

@@ -3,6 +3,7 @@ import { isAbsolute, join } from 'node:path';
 import type { HistogramSet } from '../aggregate/histogram.ts';
 import { histogramLog } from '../aggregate/histogram-log.ts';
 import { messageOf } from '../errors.ts';
+import type { Form } from '../options/spec.ts';
 import type { RecordEnd, RecordHeader } from '../record/record.ts';
 import type { FinishedReport } from '../report/finish.ts';
 import { runPage } from '../report/html-run.ts';
@@ -17,6 +18,9 @@ import { type PlotOptions, plotPaths, putPlots } from './put-plots.ts';
 export interface SavePlaces extends PlotOptions {
   readonly quiet: boolean;
   readonly html: string | null;
+  /** How the command was called. */
+  readonly form: Form;
+  readonly typed: readonly string[];
   readonly format: 'console' | 'markdown';
   readonly json: string | null;
   readonly saveHdr: string | null;
@@ -32,7 +36,9 @@ export interface PutOut {
   readonly header: RecordHeader;
   readonly end: RecordEnd;
   readonly places: SavePlaces;
-  /** Asked for once when there is a `--save-hdr`; the set is destroyed here. */
+  /** Texts that may be in no page. */
+  readonly secrets: readonly string[];
+  /** Asked for once at most, for `--save-hdr` and for the page of a run whose values were not kept; the set is destroyed here. */
   histograms(): HistogramSet;
 }
 
@@ -58,7 +64,8 @@ function resultOption({ resultFilename }: SavePlaces): string {
  * others from being written.
  * @throws a usage error when a file could not be written
  */
-export async function putOut({ report, header, end, places, histograms }: PutOut): Promise<void> {
+export async function putOut(put: PutOut): Promise<void> {
+  const { report, header, end, places } = put;
   const { result } = report;
   for (const line of report.warningLines) printErr(line);
   if (places.json === '-') {
@@ -73,11 +80,14 @@ export async function putOut({ report, header, end, places, histograms }: PutOut
   if (json !== null && json !== '-') writers.push(() => writeResult(json, result, false, '--json'));
   if (places.saveResult || places.appendResult) writers.push(() => saveResult(report, places));
   writers.push(() => putPlots(report, places, resultPath(report.settings, places, report.date)));
+  let set: HistogramSet | null = null;
+  const histograms = (): HistogramSet => (set ??= put.histograms());
   if (saveHdr !== null) writers.push(() => saveHistograms(saveHdr, histograms(), header, end));
   const { html } = places;
-  if (html !== null) writers.push(() => putHtml(html, runPage({ report, header, end })));
+  if (html !== null) writers.push(() => savePage(html, put, histograms));
   const troubles: unknown[] = [];
   for (const write of writers) await write().catch((error: unknown) => troubles.push(error));
+  (set as HistogramSet | null)?.destroy();
   // The first ends the program; the others are told here.
   for (const trouble of troubles.slice(1)) printErr(`tabby-load: error: ${printable(messageOf(trouble))}`);
   if (troubles.length > 0) throw troubles[0];
@@ -91,5 +101,18 @@ async function saveResult(report: FinishedReport, places: SavePlaces): Promise<v
 
 async function saveHistograms(path: string, set: HistogramSet, header: RecordHeader, end: RecordEnd): Promise<void> {
   const span = { startedAtMs: Date.parse(header.started_at), durationS: end.duration_s };
-  await writeWhole(path, [histogramLog(set, span)], '--save-hdr').finally(() => set.destroy());
+  await writeWhole(path, [histogramLog(set, span)], '--save-hdr');
+}
+
+async function savePage(path: string, put: PutOut, histograms: () => HistogramSet): Promise<void> {
+  const { report, header, end, places } = put;
+  const page = runPage({
+    report,
+    header,
+    end,
+    buckets: (key) => histograms().buckets(key),
+    typed: places.typed,
+    isFromRecords: places.form === 'report',
+  });
+  await putHtml(path, page, put.secrets);
 }

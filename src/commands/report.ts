@@ -44,7 +44,14 @@ export async function reportCommand(options: ReportOptions): Promise<ExitCode> {
       ...(tokens === null ? {} : { countTokens: countTokensBy(tokens) }),
     });
     const { aggregate, header, end } = merged;
-    await putOut({ report, header, end, places: options, histograms: () => aggregate.histograms() });
+    await putOut({
+      report,
+      header,
+      end,
+      places: options,
+      secrets: [],
+      histograms: () => aggregate.histograms(),
+    });
     const { completed, failed } = report;
     if (completed === 0) return EXIT.requestsFailed;
     const { maxErrorRate } = options;

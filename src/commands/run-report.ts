@@ -10,6 +10,7 @@ import { printErr } from '../report/terminal.ts';
 import { putOut } from './put-out.ts';
 import type { Carried } from './run-load.ts';
 import type { Outputs } from './run-outputs.ts';
+import { secretsOfRun } from './run-target.ts';
 
 /** What the end needs. */
 export interface ReportInput {
@@ -51,6 +52,7 @@ export async function endReport(input: ReportInput): Promise<Ended> {
     header,
     end,
     places: options,
+    secrets: secretsOfRun(options),
     histograms: () => histograms,
   });
   const trouble = outputs.records?.failure ?? null;

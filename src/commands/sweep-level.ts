@@ -146,6 +146,7 @@ export async function runLevel(input: LevelInput): Promise<LevelRun> {
       header,
       end,
       places: { ...options, quiet: true },
+      secrets: [],
       histograms: () => histograms,
     });
     const isShort =

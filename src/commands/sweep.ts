@@ -90,7 +90,8 @@ async function carryOn(sweep: Sweep, outer: SetupSignals): Promise<ExitCode> {
     await save(sweep);
     tellAnswer(sweep);
     printErr(`tabby-load: sweep: ${printable(join(sweep.folder, 'sweep.json'))}`);
-    if (sweep.options.html !== null) await putHtml(sweep.options.html, sweepPage(sweep.document));
+    const { html, typed } = sweep.options;
+    if (html !== null) await putHtml(html, sweepPage(sweep.document, typed), secretsOfRun(sweep.options));
     if (!isComplete) printErr(`tabby-load: go on with the same command and --resume ${printable(sweep.folder)}`);
     return code ?? (sweep.hasTrouble ? EXIT.usage : codeOf(sweep.document));
   } catch (error) {

@@ -16,6 +16,7 @@ import type {
   SweepOptions,
 } from './table.ts';
 import { type Occurrence, type Tokens, tokenize } from './tokens.ts';
+import { typedWords } from './typed.ts';
 import { type Checked, validate } from './validate.ts';
 
 /** What a command line asks for. */
@@ -48,7 +49,7 @@ export async function parseCommandLine(argv: readonly string[], env: Environment
     return { command: 'help', text: helpText(form, columns, tokens.help ?? ''), asked: true };
   }
   if (tokens.version) return { command: 'version' };
-  const options = await readOptions(tokens, env, command, form);
+  const options = await readOptions(tokens, env, command, form, argv);
   // A dry run shows what the run would send: "samples", with the options and defaults of the run.
   return {
     command: 'dryRun' in options && options['dryRun'] === true ? 'samples' : command,
@@ -85,6 +86,7 @@ async function readOptions(
   env: Environment,
   command: CommandName,
   form: Form,
+  argv: readonly string[],
 ): Promise<Readonly<Record<string, unknown>>> {
   const problems = [...tokens.problems];
   const occurrences = await withConfig(tokens, command, form, problems);
@@ -93,7 +95,12 @@ async function readOptions(
   const result = resolveValues(readByYargs(raw, command), env, command, form);
   derive(result, env, command, form);
   problems.push(...result.problems, ...positionalProblems(tokens.positionals, command));
-  const facts = { form, given: result.given, warnings: [...warnings, ...result.warnings] };
+  const facts = {
+    form,
+    given: result.given,
+    warnings: [...warnings, ...result.warnings],
+    typed: typedWords(argv, command, form),
+  };
   const files = command === 'report' || command === 'compare' ? { files: tokens.positionals } : {};
   const options: Readonly<Record<string, unknown>> = { ...result.values, ...facts, ...files };
   // What follows from an option that is wrong by itself would be said twice.

@@ -2,7 +2,8 @@
 import { keyOf, type OptionSpec } from './spec.ts';
 import { OPTIONS } from './table.ts';
 
-const MASK = '***';
+/** What stands in place of a secret. */
+export const MASK = '***';
 /** Names of headers and fields whose values are credentials. */
 const SENSITIVE = /auth|key|token|secret|password|cookie|credential|session/i;
 
@@ -36,7 +37,7 @@ export function recordName(name: string, spec: Pick<OptionSpec, 'type'>): string
 }
 
 /** A value with everything below a sensitive name masked, at any depth, and credentials cut out of URLs. */
-function maskedValue(value: unknown): unknown {
+export function maskedValue(value: unknown): unknown {
   if (typeof value === 'string') return value.replace(/(\w+:\/\/)[^/@\s]+@/g, `$1${MASK}@`);
   if (Array.isArray(value)) return value.map(maskedValue);
   if (typeof value !== 'object' || value === null) return value;

@@ -44,6 +44,8 @@ interface CallFacts {
   readonly given: ReadonlySet<string>;
   /** Remarks on the options for the user: lines to be printed before the run. */
   readonly warnings: readonly string[];
+  /** The words of the command line as they were typed, without secrets. */
+  readonly typed: readonly string[];
 }
 
 /** What `run` and `samples` work out from several options. */

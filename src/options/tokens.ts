@@ -38,7 +38,7 @@ const NEGATIVE_NUMBER = /^-(\d+|\d*\.\d+|(\d+\.?\d*|\.\d+)e[+-]?\d+|inf)$/i;
 export const LISTS: ReadonlySet<string> = new Set(['words', 'pairs', 'slo', 'limits']);
 
 /** Does this word begin an option, so that it cannot be a value unless written `--flag=value`? */
-function looksLikeOption(word: string): boolean {
+export function looksLikeOption(word: string): boolean {
   return word.length > 1 && word.startsWith('-') && !NEGATIVE_NUMBER.test(word) && !/\s/.test(word.split('=', 1)[0]!);
 }
 

@@ -1,4 +1,4 @@
-/** The command of a run as its records tell it: the options that are not the defaults. Secrets are in no record. */
+/** The command of a run: as it was typed, or as its records tell it (the options that are not the defaults; secrets are in no record). */
 import { recordName } from '../options/redact.ts';
 import type { OptionSpec } from '../options/spec.ts';
 import { OPTIONS } from '../options/table.ts';
@@ -18,6 +18,40 @@ function wordsOf(value: unknown, { type }: OptionSpec): string[] {
   }
   if (type === 'duration') return [value === null ? 'off' : `${String(value)}ms`];
   return [value === Number.POSITIVE_INFINITY ? 'inf' : String(value)];
+}
+
+/** Longest command that stands on one line. */
+const LINE = 100;
+
+/** The command that made a report. */
+export interface CommandShown {
+  /** For a shell. */
+  readonly line: string;
+  /** What the line is: typed, or worked out. */
+  readonly words: string;
+}
+
+/**
+ * The command line as it was typed, quoted for a shell; a long one is continued before each option.
+ * @param typed its words, without secrets
+ */
+export function typedLine(typed: readonly string[]): CommandShown {
+  const words = ['tabby-load', ...typed.map(quoted)];
+  const line = words.join(' ');
+  const broken = words.map((word) => (word.startsWith('--') ? ` \\\n  ${word}` : ` ${word}`)).join('');
+  return {
+    line: line.length <= LINE ? line : broken.trimStart(),
+    words: 'The command as it was typed; credentials are masked.',
+  };
+}
+
+/** The command of records, which hold options, not words. */
+export function rebuiltLine(command: string, options: Readonly<Record<string, unknown>>): CommandShown {
+  return {
+    line: commandLine(command, options),
+    words:
+      'A command that asks for the same, rebuilt from the recorded options that are not defaults; credentials are left out.',
+  };
 }
 
 /**

@@ -35,7 +35,11 @@ export interface PageAxis {
 export interface PageSeries {
   readonly name: string;
   readonly points: readonly Point[];
-  readonly shape: 'line' | 'step' | 'bars' | 'area' | 'points';
+  /** `rings` go around points of another series. */
+  readonly shape: 'line' | 'step' | 'bars' | 'area' | 'points' | 'rings';
+  /** Colour and symbol, and dash, where it is not the place in the list that gives them: one thing looks the same in all panels. */
+  readonly place?: number;
+  readonly dash?: number;
   /** Text at each point, in the order of the points. */
   readonly labels?: readonly string[];
 }
@@ -60,15 +64,32 @@ export interface XyChart {
   readonly canZoom?: boolean;
 }
 
-/** Bars side by side, by category; `ranges` is an interval around the bar of each category. */
+/** Bars side by side, by category, the names beside them. */
 export interface BarChart {
   readonly type: 'bars';
   readonly categories: readonly string[];
   readonly y: PageAxis;
   readonly series: readonly { readonly name: string; readonly values: readonly (number | null)[] }[];
-  readonly ranges?: readonly (readonly [low: number, high: number] | null)[];
-  /** Names below or beside the bars. */
-  readonly isHorizontal?: boolean;
+}
+
+/** Dots in rows, with an interval in each row: differences around 0. */
+export interface DotChart {
+  readonly type: 'dots';
+  /** Names of the rows, from above. */
+  readonly categories: readonly string[];
+  readonly x: PageAxis;
+  /** Dots by kind; a row may have any number of them. */
+  readonly series: readonly {
+    readonly name: string;
+    readonly points: readonly (readonly [x: number, category: number])[];
+    /** Colour and symbol, where it is not the place in the list that gives them. */
+    readonly place?: number;
+  }[];
+  /** By row. */
+  readonly ranges: readonly (readonly [low: number, high: number] | null)[];
+  readonly rangeName: string;
+  /** Shaded stretch of x, such as a margin within which nothing counts as a difference. */
+  readonly band?: { readonly from: number; readonly to: number; readonly label: string };
 }
 
 /** A request of the waterfall, seconds after the first was sent: due, sent, first and last token; a failed one has no tokens. */
@@ -85,11 +106,16 @@ export type WaterfallRow = readonly [
 /** Requests as rows of bars. */
 export interface WaterfallChart {
   readonly type: 'waterfall';
+  /**
+   * What lies between due and sent. Open loop: the client is `late`. Closed loop: a request waits for a `place`, which says more of the
+   * number of requests than of the server: it is drawn when asked for.
+   */
+  readonly wait: 'late' | 'place';
   readonly rows: readonly WaterfallRow[];
 }
 
 /** What the page's script draws. */
-export type PageChart = XyChart | BarChart | WaterfallChart;
+export type PageChart = XyChart | BarChart | DotChart | WaterfallChart;
 
 /** A part of the page: words, a chart, a table; each may be missing. */
 export interface PageSection {
@@ -101,6 +127,8 @@ export interface PageSection {
   readonly chart?: PageChart;
   readonly chartText?: string;
   readonly table?: PageTable;
+  /** Stands beside its neighbours of the same kind where the window is wide enough. */
+  readonly isThird?: boolean;
   /** The table is a twin of the chart, and folded. */
   readonly isTableFolded?: boolean;
   /** Text to be copied as it is. */

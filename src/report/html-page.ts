@@ -56,6 +56,10 @@ const ZOOM = [
   ['all', 'Show all', 'All'],
 ] as const;
 
+/** Longer texts than this stand only where a screen reader finds them; for all others there is the table. */
+const MAX_HINT = 300;
+const ZOOM_HINT = 'Drag to move, Ctrl + wheel to zoom; in the chart the keys + − ← → 0, or the sliders.';
+
 function chartHtml({ id, title, chart, chartText }: PageSection): string {
   if (chart === undefined) return '';
   const canZoom = chart.type === 'waterfall' || (chart.type === 'xy' && chart.canZoom === true);
@@ -64,16 +68,24 @@ function chartHtml({ id, title, chart, chartText }: PageSection): string {
       `<button type="button" data-zoom="${action}" aria-label="${name}: ${htmlText(title)}" title="${name}">${sign}</button>`,
   );
   const text = htmlText(`${title}: ${chartText ?? ''}`);
+  const wait =
+    chart.type === 'waterfall' && chart.wait === 'place'
+      ? '<button type="button" data-wait aria-pressed="false">Show the wait for a place</button>'
+      : '';
   return (
-    (canZoom ? `<div class="zoom" role="group" aria-label="Zoom">${buttons.join('')}</div>` : '') +
+    (canZoom
+      ? `<div class="zoom"><div role="group" aria-label="Zoom">${buttons.join('')}</div>${wait}<span class="hint">${ZOOM_HINT}</span></div>`
+      : '') +
     `<div class="chart ${chart.type}" data-chart="${htmlText(id)}" role="img" tabindex="0" aria-label="${text}"></div>` +
-    (chartText === undefined ? '' : `<p class="hint">${htmlText(chartText)}.</p>`)
+    (chartText === undefined || chartText.length > MAX_HINT ? '' : `<p class="hint">${htmlText(chartText)}.</p>`)
   );
 }
 
 function sectionHtml(section: PageSection): string {
-  const { id, title, words = [], table, isTableFolded, code } = section;
-  const parts = [`<section id="${htmlText(id)}"><h2>${htmlText(title)}</h2>`];
+  const { id, title, words = [], table, isThird, isTableFolded, code } = section;
+  const parts = [
+    `<section id="${htmlText(id)}"${isThird === true ? ' class="third"' : ''}><h2>${htmlText(title)}</h2>`,
+  ];
   for (const text of words) parts.push(`<p>${htmlText(text)}</p>`);
   parts.push(chartHtml(section));
   if (table !== undefined) {

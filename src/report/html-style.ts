@@ -24,24 +24,26 @@ p{margin:0 0 8px}
 .alerts h2{font-size:15px;margin:0}.alerts ul{margin:4px 0 0;padding-left:20px}
 nav{display:flex;flex-wrap:wrap;gap:4px 16px;padding:8px 0;border-top:1px solid var(--line);border-bottom:1px solid var(--line)}
 a{color:var(--link)}
-section{padding:24px 0 8px;border-bottom:1px solid var(--line)}
+main{display:grid;grid-template-columns:repeat(6,minmax(0,1fr));column-gap:28px}
+section{grid-column:1/-1;min-width:0;padding:24px 0 8px;border-bottom:1px solid var(--line)}
+@media (min-width:900px){section.third{grid-column:span 2}}
 .chart{width:100%;height:320px}
-.chart.waterfall{height:440px}
-.chart.tall{height:560px}
 .hint{font-size:13px}
 .wide{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums;overflow-wrap:normal}
 caption{text-align:left;font-size:13px;padding-bottom:4px}
 th,td{padding:5px 8px;border-top:1px solid var(--line);text-align:left;vertical-align:top}
-thead th{border-top:0;font-size:12.5px;color:var(--dim);font-weight:600;white-space:nowrap}
+thead th{border-top:0;font-size:12.5px;line-height:1.3;color:var(--dim);font-weight:600;vertical-align:bottom}
 tbody th{font-weight:600}
-.n{text-align:right;white-space:nowrap}
+.n{text-align:right}td.n{white-space:nowrap}
 details{margin:8px 0}summary{cursor:pointer;color:var(--link)}
 pre{background:var(--soft);border:1px solid var(--line);border-radius:8px;padding:12px;overflow-x:auto;font-size:13px;overflow-wrap:normal}
 button{font:inherit;font-size:14px;color:var(--text);background:var(--soft);border:1px solid var(--line);border-radius:6px;padding:4px 12px;min-width:36px;cursor:pointer}
-.zoom{display:flex;gap:6px;margin:8px 0}
+.zoom,.zoom>div{display:flex;flex-wrap:wrap;gap:6px;align-items:center}
+.zoom{margin:8px 0;column-gap:16px}
+button[aria-pressed=true]{border-color:var(--link);box-shadow:inset 0 0 0 1px var(--link)}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}
 .skip{position:absolute;left:-999px}.skip:focus{position:static}
 @media (max-width:600px){body{padding:14px}.answer{font-size:16px}h1{font-size:20px}}
-@media print{nav,button,.zoom{display:none}section{break-inside:avoid}}
+@media print{main{display:block}nav,button,.zoom{display:none}section{break-inside:avoid}}
 `;

@@ -1,15 +1,19 @@
 /** The page of a sweep: from `sweep.json` to the document that is shown. */
 import { parseLimit } from '../limits.ts';
-import type { SweepDocument, SweepLatency, SweepLevel } from '../record/sweep.ts';
-import { commandLine } from './html-command.ts';
+import type { SweepAxis, SweepDocument, SweepLatency, SweepLevel } from '../record/sweep.ts';
+import { rebuiltLine, typedLine } from './html-command.ts';
 import { rounded } from './html-curves.ts';
 import type { Cell, PageAxis, PageData, PageFigure, PagePanel, PageSection, PageSeries, Point } from './html-data.ts';
-import { figure } from './html-run.ts';
+import { figure } from './html-figure.ts';
 
 type LatencyName = 'ttft' | 'tpot' | 'itl' | 'e2el';
 
-/** The document. */
-export function sweepPage(sweep: SweepDocument): PageData {
+/**
+ * The document.
+ * @param typed words of the command that ran the sweep, without secrets; null where only its document is known
+ */
+export function sweepPage(sweep: SweepDocument, typed: readonly string[] | null = null): PageData {
+  const command = typed === null ? rebuiltLine('sweep', sweep.options) : typedLine(typed);
   const { answer, server } = sweep;
   const model = typeof server['model'] === 'string' ? server['model'] : 'unknown model';
   const levels = [...sweep.levels].sort((a, b) => a.level - b.level);
@@ -20,7 +24,7 @@ export function sweepPage(sweep: SweepDocument): PageData {
       model,
       ...(typeof server['kind'] === 'string' ? [`server: ${server['kind']}`] : []),
       `started ${sweep.started_at}`,
-      `${levels.length} levels of ${unitOf(sweep)}`,
+      `${levels.length} levels of ${unitOf(sweep.axis)}`,
     ],
     answer: answer.words,
     figures: figuresOf(sweep, measured),
@@ -32,18 +36,15 @@ export function sweepPage(sweep: SweepDocument): PageData {
       {
         id: 'command',
         title: 'How it was measured',
-        words: [
-          `Samples: sha256 ${sweep.samples_sha256}`,
-          `tabby-load ${sweep.version}`,
-          'The command, with every option that is not the default; secrets are left out.',
-        ],
-        code: commandLine('sweep', sweep.options),
+        words: [`Samples: sha256 ${sweep.samples_sha256}`, `tabby-load ${sweep.version}`, command.words],
+        code: command.line,
       },
     ],
   };
 }
 
-function unitOf({ axis }: SweepDocument): string {
+/** Unit of a level. */
+export function unitOf(axis: SweepAxis): string {
   return axis === 'concurrency' ? 'streams' : 'requests/s';
 }
 
@@ -66,7 +67,7 @@ function figuresOf(sweep: SweepDocument, levels: readonly SweepLevel[]): PageFig
     {
       name: answer.is_saturated ? 'Knee' : 'Best so far',
       value: figure(knee.level, Number.isInteger(knee.level) ? 0 : 2),
-      unit: unitOf(sweep),
+      unit: unitOf(sweep.axis),
       note: answer.bound === null ? 'not saturated' : `bound by ${answer.bound.replaceAll('_', ' ')}`,
     },
     {
@@ -83,7 +84,7 @@ function figuresOf(sweep: SweepDocument, levels: readonly SweepLevel[]): PageFig
           {
             name: 'Every limit kept up to',
             value: answer.limits.highest_kept === null ? 'none' : figure(answer.limits.highest_kept, 0),
-            unit: answer.limits.highest_kept === null ? '' : unitOf(sweep),
+            unit: answer.limits.highest_kept === null ? '' : unitOf(sweep.axis),
             note:
               answer.limits.lowest_missed === null ? 'missed at no level' : `missed at ${answer.limits.lowest_missed}`,
           },
@@ -144,37 +145,78 @@ function latencyPanel(name: string, metric: LatencyName, levels: readonly SweepL
 }
 
 /** Levels are doubled more often than not: each doubling has the same width. */
-function loadAxis(name: string, levels: readonly SweepLevel[]): PageAxis {
+export function loadAxis(name: string, levels: readonly SweepLevel[]): PageAxis {
   const all = levels.map(({ level }) => level);
   return { name, kind: 'rate', isLog: true, logBase: 2, min: Math.min(...all), max: Math.max(...all) };
 }
 
+/** The knee, and how far the limits hold. */
+function marksOf({ answer }: SweepDocument): { x: number; label: string }[] {
+  const { knee, limits } = answer;
+  const kept = limits?.highest_kept ?? null;
+  const kneeWords = answer.is_saturated ? `knee: ${knee}` : `best so far: ${knee}`;
+  if (kept !== null && kept === knee) return [{ x: knee, label: `${kneeWords}, limits kept` }];
+  return [
+    ...(knee === null ? [] : [{ x: knee, label: kneeWords }]),
+    ...(kept === null ? [] : [{ x: kept, label: `limits kept up to ${kept}` }]),
+  ];
+}
+
+/** Throughput, with rings where the client was the limit. */
+function throughputPanel(levels: readonly SweepLevel[]): PagePanel {
+  const bounded = levels.filter(({ client_was_limit: was }) => was === true);
+  return {
+    y: { name: 'tokens/s', kind: 'rate', min: 0 },
+    series: [
+      line('output tokens/s', levels, ({ output_throughput: rate }) => rate),
+      ...(bounded.length === 0
+        ? []
+        : [
+            {
+              ...line('client was the limit', bounded, ({ output_throughput: rate }) => rate),
+              shape: 'rings' as const,
+              place: 1,
+            },
+          ]),
+    ],
+  };
+}
+
+/** What the server's usage tells of its queue; nothing where it tells none. */
+function queuePanels(levels: readonly SweepLevel[]): PagePanel[] {
+  if (levels.every(({ server_queue: queue }) => queue === null)) return [];
+  return [
+    {
+      y: { name: 'server queue, ms', kind: 'ms', min: 0 },
+      series: [
+        line('server queue mean', levels, ({ server_queue: queue }) => queue?.mean_ms),
+        line('server queue p99', levels, ({ server_queue: queue }) => queue?.p99_ms),
+      ],
+      limits: [],
+    },
+  ];
+}
+
 function chartSections(sweep: SweepDocument, levels: readonly SweepLevel[]): PageSection[] {
-  const { answer } = sweep;
-  const unit = unitOf(sweep);
+  const unit = unitOf(sweep.axis);
   const said = levels.map(({ level, output_throughput: rate }) => `${level}: ${figure(rate)}`).join(', ');
   const pareto = levels.filter(({ e2el }) => e2el !== null);
   return [
     {
       id: 'saturation',
       title: 'Throughput and latency by load',
+      words: [
+        'Vertical lines mark the knee and how far the limits were kept; horizontal ones are the limits themselves.',
+      ],
       chart: {
         type: 'xy',
         x: loadAxis(unit, levels),
-        ...(answer.knee === null
-          ? {}
-          : {
-              marks: [
-                { x: answer.knee, label: answer.is_saturated ? `knee: ${answer.knee}` : `best so far: ${answer.knee}` },
-              ],
-            }),
+        marks: marksOf(sweep),
         panels: [
-          {
-            y: { name: 'tokens/s', kind: 'rate', min: 0 },
-            series: [line('output tokens/s', levels, ({ output_throughput: rate }) => rate)],
-          },
+          throughputPanel(levels),
           latencyPanel('TTFT', 'ttft', levels),
           latencyPanel('TPOT', 'tpot', levels),
+          ...queuePanels(levels),
         ],
       },
       chartText: `output tokens per second by ${unit}: ${said}`,
@@ -220,7 +262,7 @@ function levelSection(sweep: SweepDocument, levels: readonly SweepLevel[]): Page
     table: {
       caption: 'Latencies in ms',
       columns: [
-        unitOf(sweep),
+        unitOf(sweep.axis),
         'status',
         'requests',
         'failed',

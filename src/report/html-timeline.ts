@@ -4,7 +4,7 @@
  */
 import type { DetailViews } from '../aggregate/summary.ts';
 import { percentileOf, rounded } from './html-curves.ts';
-import type { Point, WaterfallRow, XyChart } from './html-data.ts';
+import type { Cell, PageTable, Point, WaterfallRow, XyChart } from './html-data.ts';
 import { chosenRows } from './plot-timeline.ts';
 
 /** Slices of the timeline at most. */
@@ -127,7 +127,7 @@ function inFlight(detail: DetailViews, t0: number, sliceAt: (s: number) => numbe
   return most;
 }
 
-/** The timeline as a chart of four panels with the steady windows shaded. */
+/** The timeline as a chart of panels, that of the errors where there are any, with the steady windows shaded. */
 export function timelineChart(
   line: Timeline,
   windows: readonly { readonly fromS: number; readonly toS: number }[],
@@ -158,10 +158,14 @@ export function timelineChart(
           { name: 'TTFT, longest', shape: 'points', points: points(line.maxTtftMs) },
         ],
       },
-      {
-        y: { name: 'errors', kind: 'count', min: 0 },
-        series: [{ name: 'failed requests', shape: 'bars', points: points(line.errors) }],
-      },
+      ...(line.errors.some((count) => count > 0)
+        ? [
+            {
+              y: { name: 'errors', kind: 'count' as const, min: 0 },
+              series: [{ name: 'failed requests', shape: 'bars' as const, points: points(line.errors) }],
+            },
+          ]
+        : []),
     ],
   };
 }
@@ -180,4 +184,59 @@ export function waterfallRows(detail: DetailViews): WaterfallRow[] {
       const times = [sent - Math.max(0, detail.queueTimes.at(i)), sent, queued, first, sent + takenOf(detail, i)];
       return [i, ...(times.map(rounded) as [number, number, number, number, number]), isFailed ? 1 : 0];
     });
+}
+
+/** Rows of the table that says what the timeline draws. */
+const TABLE_ROWS = 24;
+
+/** The timeline in few rows, each with the extremes of its slices. */
+export function timelineTable(line: Timeline): PageTable {
+  const each = SLICES / TABLE_ROWS;
+  const known = (values: Float64Array): number[] => [...values].filter((value) => !Number.isNaN(value));
+  const most = (values: Float64Array): number | null =>
+    known(values).length === 0 ? null : Math.max(...known(values));
+  const sum = (values: Float64Array): number => values.reduce((total, value) => total + value, 0);
+  return {
+    caption: 'Timeline in rows',
+    columns: ['from, s', 'in flight, most', 'tokens/s', 'TTFT longest, ms', 'failed'],
+    rows: Array.from({ length: TABLE_ROWS }, (_, k) => {
+      const part = (values: Float64Array): Float64Array => values.subarray(k * each, (k + 1) * each);
+      return [
+        (k * each * line.sliceS).toFixed(2),
+        { value: most(part(line.inFlight)), digits: 0 },
+        { value: sum(part(line.tokensPerS)) / each, digits: 1 },
+        { value: most(part(line.maxTtftMs)), digits: 1 },
+        { value: sum(part(line.errors)), digits: 0 },
+      ];
+    }),
+  };
+}
+
+/** Requests in the table that stands for the waterfall. */
+const SLOWEST = 25;
+
+/** The requests that took longest. */
+export function slowestTable(rows: readonly WaterfallRow[]): PageTable {
+  const taken = ([, , sent, , , end]: WaterfallRow): number => end - sent;
+  const ms = (seconds: number): Cell => ({ value: seconds * 1000, digits: 1 });
+  return {
+    caption: `The ${Math.min(SLOWEST, rows.length)} slowest requests`,
+    columns: ['request', 'sent at, s', 'server queue, ms', 'to first token, ms', 'answer, ms', 'all, ms', ''],
+    rows: [...rows]
+      .sort((a, b) => taken(b) - taken(a))
+      .slice(0, SLOWEST)
+      .map((row) => {
+        const [index, , sent, queued, first, end, failed] = row;
+        const none: Cell = { value: null, digits: 1 };
+        return [
+          String(index),
+          { value: sent, digits: 3 },
+          failed === 1 ? none : ms(queued - sent),
+          failed === 1 ? none : ms(first - sent),
+          failed === 1 ? none : ms(end - first),
+          ms(taken(row)),
+          failed === 1 ? 'failed' : '',
+        ];
+      }),
+  };
 }

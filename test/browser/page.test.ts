@@ -5,14 +5,14 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SweepDocument } from '../../src/record/sweep.ts';
 import { htmlPage } from '../../src/report/html-page.ts';
 import { sweepPage } from '../../src/report/html-sweep.ts';
 import { level as levelOf } from '../fixtures/sweep/level.ts';
 import { runCli } from '../support/cli.ts';
-import { BROWSER_PATH, startBrowser } from './browser.ts';
+import { BROWSER_PATH, marks, openPage, startBrowser } from './browser.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const SHOTS = join(ROOT, '.tmp/screenshots');
@@ -108,34 +108,8 @@ function sweepFile(): string {
   return path;
 }
 
-interface Opened {
-  readonly page: Page;
-  /** Errors of the page and words on its console. */
-  readonly said: string[];
-  /** Addresses that it asked for. */
-  readonly asked: string[];
-}
-
-async function open(path: string, more: { scheme?: 'light' | 'dark'; width?: number } = {}): Promise<Opened> {
-  const context = await browser.newContext({
-    offline: true,
-    colorScheme: more.scheme ?? 'light',
-    viewport: { width: more.width ?? 1200, height: 900 },
-  });
-  const page = await context.newPage();
-  const said: string[] = [];
-  const asked: string[] = [];
-  page.on('console', (message) => said.push(message.text()));
-  page.on('pageerror', (error) => said.push(error.message));
-  page.on('request', (request) => asked.push(request.url()));
-  await page.goto(`file://${path}`);
-  await page.locator('[data-chart] svg').first().waitFor();
-  return { page, said, asked };
-}
-
-/** Marks drawn in a chart: shapes with a colour of their own. */
-function marks(page: Page, id: string, selector = 'path'): Promise<number> {
-  return page.locator(`[data-chart="${id}"] svg ${selector}`).count();
+function open(path: string, more?: Parameters<typeof openPage>[2]): ReturnType<typeof openPage> {
+  return openPage(browser, path, more);
 }
 
 describe.skipIf(BROWSER_PATH === null)('the report page in a browser', () => {
@@ -222,8 +196,15 @@ describe.skipIf(BROWSER_PATH === null)('the report page in a browser', () => {
 
   it('draws a bar for each part of each request, and the levels of a sweep with knee and limit', async () => {
     const run = await open(join(dir, 'run.html'));
-    // Answered: waiting, queue, prompt, answer; failed: waiting and the failure.
-    expect(await marks(run.page, 'waterfall')).toBeGreaterThan(108 * 4 + 12 * 2);
+    // Answered: queue, prompt, answer; failed: the failure alone. Of a closed loop the wait for a place is shown when asked for.
+    const without = await marks(run.page, 'waterfall');
+    expect(without).toBeGreaterThan(108 * 3 + 12);
+    const legend = run.page.locator('[data-chart="waterfall"] svg');
+    expect(await legend.textContent()).not.toContain('waiting for a place');
+    await run.page.getByRole('button', { name: 'Show the wait for a place' }).press('Enter');
+    // One bar more in each row but the first eight, which waited before time 0, and a name in the legend.
+    expect(await marks(run.page, 'waterfall')).toBeGreaterThanOrEqual(without + REQUESTS - 8 + 1);
+    expect(await legend.textContent()).toContain('waiting for a place at the client');
     await run.page.context().close();
     const sweep = await open(sweepFile());
     const text = await sweep.page.locator('[data-chart="saturation"] svg').textContent();
@@ -256,6 +237,33 @@ describe.skipIf(BROWSER_PATH === null)('the report page in a browser', () => {
     await zoomIn.focus();
     await page.keyboard.press('Enter');
     expect(await timeline.getAttribute('data-shown')).toBe('0-100');
+    await page.context().close();
+  });
+
+  it('can be zoomed by the wheel with Ctrl, and by the slider', async () => {
+    const { page } = await open(join(dir, 'run.html'));
+    const chart = page.locator('[data-chart="waterfall"]');
+    const place = async () => {
+      await chart.scrollIntoViewIfNeeded();
+      const found = await chart.boundingBox();
+      if (found === null) throw new Error('no waterfall');
+      return found;
+    };
+    let box = await place();
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await page.keyboard.down('Control');
+    await page.mouse.wheel(0, -400);
+    await page.keyboard.up('Control');
+    await expect.poll(() => chart.getAttribute('data-shown')).toMatch(/^[1-9]\d*-\d\d$/);
+    await page.getByRole('button', { name: 'Show all: Requests' }).click();
+    expect(await chart.getAttribute('data-shown')).toBe('0-100');
+    // The handle at the left end of the slider below the plot.
+    box = await place();
+    await page.mouse.move(box.x + 66, box.y + box.height - 20);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height - 20, { steps: 8 });
+    await page.mouse.up();
+    await expect.poll(() => chart.getAttribute('data-shown')).toMatch(/^[1-9]\d-100$/);
     await page.context().close();
   });
 

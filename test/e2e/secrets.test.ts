@@ -96,6 +96,8 @@ describe('secrets', () => {
       '--save-detailed',
       '--keep-text',
       '--plot-timeline',
+      '--html',
+      file('r.html'),
       '--ui',
       'plain',
       '--metadata',
@@ -109,15 +111,46 @@ describe('secrets', () => {
       // Else nothing was there to be repeated.
       expect(run.stdout).toContain('you sent');
       expectNone('the run', run);
-      expectNone('report', await runCli(['report', file(records), '--json', file(`${records}.json`)], { env }));
+      const report = ['report', file(records), '--json', file(`${records}.json`), '--html', file(`${records}.html`)];
+      expectNone('report', await runCli(report, { env }));
     }
     expect(seen).toBe(80);
     const names = readdirSync(dir);
-    expect(names.length).toBeGreaterThanOrEqual(8);
+    expect(names.length).toBeGreaterThanOrEqual(11);
     for (const name of names) {
       expectNoSecret(name, name);
       expectNoSecret(name, readFileSync(file(name), 'latin1'));
     }
+  });
+
+  it('are in no page, however they were given', async () => {
+    const load = ['--base-url', server.url, '--dataset', SAMPLE, '--num-prompts', '4', '--concurrency', '2'];
+    const ways: readonly (readonly [name: string, words: readonly string[], env: Readonly<Record<string, string>>])[] =
+      [
+        ['option', ['--api-key', KEY], {}],
+        ['equals', [`--api-k=${KEY}`], {}],
+        ['env', [], env],
+        ['header', ['--header', 'X-Run=7', `Authorization=Bearer ${KEY}`, `X-Token=${TOKEN}`], {}],
+        ['body', ['--api-key', KEY, '--extra-body', `{"session_token":"${TOKEN}"}`], {}],
+        ['field', ['--api-key', KEY, '--extra-body.auth.token', TOKEN], {}],
+      ];
+    const pages = await Promise.all(
+      ways.map(async ([name, words, given]) => {
+        const path = file(`page-${name}.html`);
+        const run = await runCli([...load, ...words, '--html', path], { env: given });
+        expectNone(name, run);
+        return [name, readFileSync(path, 'utf8')] as const;
+      }),
+    );
+    for (const [name, page] of pages) {
+      expectNoSecret(`page of ${name}`, page);
+      // The command stands there as it was typed, and the server's words and name as far as they are no secret.
+      expect(page, name).toContain('--num-prompts 4');
+      expect(page, name).toContain('you sent');
+      expect(page, name).toContain('model-***');
+      expect(page, name).toContain(`page-${name}.html`);
+    }
+    expect(pages[1]?.[1]).toContain('--api-k=***');
   });
 
   it('are in no help, and in no message about a mistake', async () => {

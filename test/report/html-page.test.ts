@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DetailViews, View } from '../../src/aggregate/summary.ts';
 import { commandLine } from '../../src/report/html-command.ts';
-import { ascending, logHistogram, percentileCurve, percentileOf } from '../../src/report/html-curves.ts';
+import { ascending, histogramBins, percentileCurve, percentileOf } from '../../src/report/html-curves.ts';
 import type { PageData } from '../../src/report/html-data.ts';
 import { cellText, embedded, htmlPage } from '../../src/report/html-page.ts';
 import { timelineOf, waterfallRows } from '../../src/report/html-timeline.ts';
@@ -64,7 +64,7 @@ describe('curves', () => {
   it('of histograms count every value once', () => {
     fc.assert(
       fc.property(fc.array(fc.double({ min: 0, max: 1e5, noNaN: true }), { maxLength: 500 }), (values) => {
-        const counted = logHistogram(ascending(values)).reduce((sum, [, count]) => sum + (count ?? 0), 0);
+        const counted = histogramBins(ascending(values)).reduce((sum, [, count]) => sum + (count ?? 0), 0);
         expect(counted).toBe(values.length);
       }),
     );
