@@ -78,7 +78,24 @@ function isPressed(element: HTMLElement): boolean {
   return waitButton(element)?.getAttribute('aria-pressed') === 'true';
 }
 
+/** Names of a legend, in order. */
+function lineNames(chart: PageChart): string[] {
+  if (chart.type === 'xy') return chart.panels.flatMap(({ series }) => series.map(({ name }) => name));
+  return chart.type === 'bars' ? chart.series.map(({ name }) => name) : [];
+}
+
+/** What a click on a name of the legend does, the keys 1 to 9 do too. */
 function makeSwitchable(one: Drawn): void {
+  const names = lineNames(one.chart);
+  one.element.addEventListener('keydown', (event) => {
+    const name = names.length > 1 && /^[1-9]$/.test(event.key) ? names[Number(event.key) - 1] : undefined;
+    if (name === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    one.instance.dispatchAction({ type: 'legendToggleSelect', name });
+    const { legend } = one.instance.getOption() as { legend: { selected: Record<string, boolean> }[] };
+    const hidden = names.filter((each) => legend[0]?.selected[each] === false);
+    one.element.dataset['hidden'] = hidden.join(', ');
+  });
   const button = waitButton(one.element);
   button?.addEventListener('click', () => {
     button.setAttribute('aria-pressed', String(!isPressed(one.element)));

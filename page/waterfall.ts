@@ -112,10 +112,12 @@ function renderRow(fills: readonly string[], colours: Colours, showsWait: boolea
       failed === 1 ? [...wait, [sent, end, 4]] : [...wait, [sent, queued, 1], [queued, first, 2], [first, end, 3]];
     const tall = Math.max(0.6, Math.min(26, api.size([0, 1])[1] * 0.86));
     const { x: left, width } = params.coordSys;
-    const children = parts.flatMap(([from, to, fill]) => {
+    const children = parts.flatMap(([from, to, fill], k) => {
+      // In a long run a request is narrower than a pixel: it must not vanish.
+      const least = fill === 4 ? 2 : k === parts.length - 1 ? 1 : 0;
       const [x0, y] = api.coord([from, at + 0.5]);
       const x1 = api.coord([to, at + 0.5])[0];
-      const [a, b] = [Math.max(left, x0), Math.min(left + width, Math.max(x1, fill === 4 ? x0 + 2 : x1))];
+      const [a, b] = [Math.max(left, x0), Math.min(left + width, Math.max(x1, x0 + least))];
       if (!(b > a)) return [];
       const height = tall * (SHARES[fill] as number);
       const isEdged = fill === 4;

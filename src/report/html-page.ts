@@ -58,6 +58,8 @@ const ZOOM = [
 
 /** Longer texts than this stand only where a screen reader finds them; for all others there is the table. */
 const MAX_HINT = 300;
+const FOOTER =
+  'In a chart a click on a name of its legend, or a key from 1 to 9, hides and shows that line. What a chart draws stands in the table below it, or in the tables of its page.';
 const ZOOM_HINT = 'Drag to move, Ctrl + wheel to zoom; in the chart the keys + − ← → 0, or the sliders.';
 
 function chartHtml({ id, title, chart, chartText }: PageSection): string {
@@ -140,6 +142,7 @@ export function htmlPage(data: PageData, script: string): string {
     '<a class="skip" href="#main">Skip to the results</a>',
     headHtml(data),
     `<main id="main" tabindex="-1">${data.sections.map(sectionHtml).join('\n')}</main>`,
+    Object.keys(charts).length === 0 ? '' : `<footer class="hint">${FOOTER}</footer>`,
     `<script type="application/json" id="charts">${embedded(charts)}</script>`,
     `<script>${code}</script>`,
     '</body></html>\n',

@@ -43,6 +43,7 @@ button{font:inherit;font-size:14px;color:var(--text);background:var(--soft);bord
 .zoom{margin:8px 0;column-gap:16px}
 button[aria-pressed=true]{border-color:var(--link);box-shadow:inset 0 0 0 1px var(--link)}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}
+footer{padding:16px 0}
 .skip{position:absolute;left:-999px}.skip:focus{position:static}
 @media (max-width:600px){body{padding:14px}.answer{font-size:16px}h1{font-size:20px}}
 @media print{main{display:block}nav,button,.zoom{display:none}section{break-inside:avoid}}

@@ -233,6 +233,12 @@ describe.skipIf(BROWSER_PATH === null)('the report page in a browser', () => {
     expect(await timeline.getAttribute('data-shown')).toBe('25-75');
     await page.keyboard.press('ArrowRight');
     expect(await timeline.getAttribute('data-shown')).toBe('50-100');
+    const curves = page.locator('[data-chart="percentiles"]');
+    await curves.focus();
+    await page.keyboard.press('2');
+    expect(await curves.getAttribute('data-hidden')).toBe('TPOT');
+    await page.keyboard.press('2');
+    expect(await curves.getAttribute('data-hidden')).toBe('');
     const zoomIn = page.getByRole('button', { name: 'Show all: Timeline' });
     await zoomIn.focus();
     await page.keyboard.press('Enter');
