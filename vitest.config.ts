@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: [],
+    globalSetup: ['test/support/home.ts'],
     testTimeout: 30_000,
     pool: 'forks',
     maxWorkers: 2,

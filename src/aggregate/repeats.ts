@@ -25,6 +25,11 @@ const T_975 = [
 ]; // biome-ignore format: a table
 const NORMAL_975 = 1.96;
 
+/** Quantile 0.975 of Student's t with so many degrees of freedom, at least 1. */
+export function student975(freedom: number): number {
+  return T_975[freedom - 1] ?? NORMAL_975;
+}
+
 /** Keys that are worth a spread, in the order of the catalogue. */
 const KEYS: readonly string[] = [
   ...RATE_METRICS.map(({ key }) => key),
@@ -46,6 +51,6 @@ function figureOf(key: string, values: readonly number[]): Repeated {
   const n = values.length;
   const mean = values.reduce((sum, value) => sum + value, 0) / n;
   const std = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1));
-  const half = ((T_975[n - 2] ?? NORMAL_975) * std) / Math.sqrt(n);
+  const half = (student975(n - 1) * std) / Math.sqrt(n);
   return { key, values, mean, std, cv: mean === 0 ? 0 : std / Math.abs(mean), low: mean - half, high: mean + half };
 }

@@ -8,7 +8,7 @@ import { RunningSeries } from './running.ts';
 import { runningSeries } from './series.ts';
 import { SteadySegments } from './steady-segments.ts';
 import { SteadySlices, type Stretch } from './steady-slices.ts';
-import { type Level, levelOf } from './steady-window.ts';
+import { type Level, levelOf, partsOf } from './steady-window.ts';
 import type { SeriesSummary, SteadySeriesKey, SteadySummary } from './summary.ts';
 
 /** Series of a window, in the order in which they are reported. */
@@ -89,10 +89,20 @@ export class SteadyRunning {
         requests: grown('requests'),
         inputTokens: grown('inputTokens'),
         outputTokens: grown('tokens'),
+        partTokens: this.#parts(window, partsOf(grown('completed') + grown('failed'), requests)),
         series: this.#series(window, percentiles),
         precision: { sliceS: this.#slices.sliceS, segmentS: this.segments.segmentS },
       },
     };
+  }
+
+  /** In so many equal parts of the window, each to the next border of a slice; of an answer only first and last frame are known here. */
+  #parts({ fromS, toS }: Stretches, count: number): number[] {
+    const upTo = Array.from(
+      { length: count + 1 },
+      (_, k) => this.#slices.upTo(fromS + ((toS - fromS) * k) / count).tokens,
+    );
+    return upTo.slice(1).map((tokens, k) => tokens - (upTo[k] as number));
   }
 
   #series(window: Stretches, percentiles: readonly number[]): Record<SteadySeriesKey, SeriesSummary> {

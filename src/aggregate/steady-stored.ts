@@ -3,7 +3,7 @@ import { HistogramSet } from './histogram.ts';
 import { RunningSeries } from './running.ts';
 import { exactSeries, runningSeries } from './series.ts';
 import type { SteadySegments } from './steady-segments.ts';
-import { findWindow, type InFlight, type Level, type SteadyWindow } from './steady-window.ts';
+import { findWindow, type InFlight, type Level, partsOf, type SteadyWindow } from './steady-window.ts';
 import type { RequestStore } from './store.ts';
 import type { SeriesSummary, SteadyFigures, SteadySeriesKey, SteadySummary } from './summary.ts';
 
@@ -16,6 +16,7 @@ type Range = readonly [from: number, to: number];
 /** A window and the requests it is of. */
 interface Part {
   readonly range: Range;
+  readonly level: number;
   readonly originS: number;
   readonly window: SteadyWindow;
 }
@@ -36,7 +37,9 @@ export function steadyStored(
   const found = ranges.map((range) => windowIn(store, range, level)).filter(({ peak }) => peak > 0);
   if (found.length === 0) return null;
   const peak = Math.max(...found.map((each) => each.peak));
-  const parts = found.flatMap(({ range, originS, window }) => (window === null ? [] : [{ range, originS, window }]));
+  const parts = found.flatMap(({ range, originS, level: requests, window }) =>
+    window === null ? [] : [{ range, originS, level: requests, window }],
+  );
   return {
     share: level.share,
     concurrency: level.of ?? peak,
@@ -47,7 +50,7 @@ export function steadyStored(
   };
 }
 
-function windowIn(store: RequestStore, range: Range, level: Level): InFlight & Omit<Part, 'window'> {
+function windowIn(store: RequestStore, range: Range, level: Level): InFlight & Omit<Part, 'window' | 'level'> {
   const [from, to] = range;
   const starts = new Float64Array(to - from);
   const ends = new Float64Array(to - from);
@@ -67,7 +70,9 @@ function figuresOf(
 ): SteadyFigures {
   const sums = { lengthS: 0, atLevelS: 0, completed: 0, failed: 0, requests: 0, inputTokens: 0, outputTokens: 0 };
   const sent: number[] = [];
+  const partTokens: number[] = [];
   for (const part of parts) {
+    const before = sums.completed + sums.failed;
     sums.lengthS += part.window.toS - part.window.fromS;
     sums.atLevelS += part.window.atLevelS;
     for (let at = part.range[0]; at < part.range[1]; at++) {
@@ -76,11 +81,13 @@ function figuresOf(
       const isIn = start >= part.window.fromS - SAME_S && start < part.window.toS - SAME_S;
       if (isIn && store.isSuccess(at)) sent.push(at);
     }
+    partTokens.push(...tokensByPart(store, part, partsOf(sums.completed + sums.failed - before, part.level)));
   }
   return {
     ...sums,
     windows: parts.map(({ window, originS }) => ({ fromS: window.fromS - originS, toS: window.toS - originS })),
     started: sent.length,
+    partTokens,
     series: seriesOf(store, sent, parts, segments, percentiles),
     precision: store.gapsKept || segments === null ? null : { sliceS: null, segmentS: segments.segmentS },
   };
@@ -122,6 +129,25 @@ function tokensWithin(store: RequestStore, at: number, fromS: number, toS: numbe
     if (time > fromS && time <= toS + SAME_S) frames++;
   }
   return (tokens * frames) / (gaps.length + 1);
+}
+
+/** Output tokens in so many equal parts of a window, each answer's spread evenly over its time in flight without the server's queue. */
+function tokensByPart(store: RequestStore, { range, window }: Part, count: number): number[] {
+  const lengthS = (window.toS - window.fromS) / count;
+  const sums = new Array<number>(count).fill(0);
+  for (let at = range[0]; at < range[1]; at++) {
+    const { start, tokens } = store.row(at);
+    const over = store.overAt(at);
+    if (!store.isSuccess(at) || Number.isNaN(tokens) || over <= start) continue;
+    const queued = store.own('server_queue_time', at);
+    const begun = queued > 0 && start + queued < over ? start + queued : start;
+    const [from, to] = [(begun - window.fromS) / lengthS, (over - window.fromS) / lengthS];
+    for (let k = Math.max(0, Math.floor(from)); k < Math.min(count, to); k++) {
+      const share = (Math.min(to, k + 1) - Math.max(from, k)) / (to - from);
+      sums[k] = (sums[k] as number) + tokens * share;
+    }
+  }
+  return sums;
 }
 
 function seriesOf(

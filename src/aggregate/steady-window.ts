@@ -91,3 +91,11 @@ function windowOf(starts: Float64Array, ends: Float64Array, requests: number): S
   });
   return toS > fromS ? { fromS, toS, atLevelS } : null;
 }
+
+/** Parts of a window by which its noise is told, see `SteadyFigures.partTokens`. */
+const MOST_PARTS = 20;
+
+/** Into how many parts a window is cut in which so many requests ended at that level. */
+export function partsOf(ended: number, level: number): number {
+  return Math.min(MOST_PARTS, Math.max(1, Math.round(ended / level)));
+}

@@ -147,6 +147,12 @@ export interface SteadyFigures {
   readonly inputTokens: number;
   /** Output tokens that arrived within: each token frame counts as its answer's tokens / its answer's frames. */
   readonly outputTokens: number;
+  /**
+   * Output tokens in equal parts of the window, about as many as answers that followed each other in one place of the level (20 at most), as if
+   * each answer had come evenly over the time that the server worked on it: where all answers begin together, no part is without tokens
+   * because all are prefilled. Their spread is the noise of the throughput.
+   */
+  readonly partTokens: readonly number[];
   /** Of the successful requests that were sent within. */
   readonly series: Readonly<Record<SteadySeriesKey, SeriesSummary>>;
   /** Null when all values were kept. */

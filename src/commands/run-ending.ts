@@ -1,11 +1,14 @@
 /** Everything that ends a run before its last request: signals, `--duration`, limits on failures, a server that stays away. */
 import { EXIT, type ExitCode } from '../errors.ts';
 import type { RunOptions } from '../options/table.ts';
+import { nowMs } from '../record/clock.ts';
 import { printErr } from '../report/terminal.ts';
 import type { LoadRun } from '../transport/coordinator.ts';
 
 /** After the second signal the run gets so long to give up what is in flight; then it is reported as it stands. */
 const LEAVE_MS = 1000;
+/** No timer of Node's runs longer: a longer one would end at once. */
+const MOST_MS = 2 ** 31 - 1;
 
 /** How long requests in flight are waited for once no more are sent, ms; Infinity = as long as they take. */
 export function drainMs(options: Pick<RunOptions, 'drainTimeoutMs'>): number {
@@ -28,6 +31,7 @@ export class RunEnding {
   private readonly options: RunOptions;
   private signals = 0;
   private durationTimer: NodeJS.Timeout | null = null;
+  private deadlineTimer: NodeJS.Timeout | null = null;
   private leaveTimer: NodeJS.Timeout | null = null;
   private leave: () => void = () => undefined;
   private readonly onInt = (): void => this.signal('SIGINT', EXIT.sigint);
@@ -50,6 +54,16 @@ export class RunEnding {
     this.durationTimer = setTimeout(() => this.run.stop(drainMs(this.options)), durationMs);
   }
 
+  /** At this moment, on the clock of `nowMs`, whatever is under way is given up (`--max-duration`); infinite: never. */
+  startDeadline(atMs: number): void {
+    if (!Number.isFinite(atMs)) return;
+    const giveUp = (): void => {
+      this.run.stop(0);
+      this.leaveTimer ??= setTimeout(this.leave, LEAVE_MS);
+    };
+    this.deadlineTimer = setTimeout(giveUp, Math.min(MOST_MS, Math.max(0, atMs - nowMs())));
+  }
+
   /** No more requests are sent. The first reason counts. */
   endEarly(reason: string, code: ExitCode, message: string): void {
     if (this.reason !== null) return;
@@ -61,6 +75,7 @@ export class RunEnding {
 
   close(): void {
     if (this.durationTimer !== null) clearTimeout(this.durationTimer);
+    if (this.deadlineTimer !== null) clearTimeout(this.deadlineTimer);
     if (this.leaveTimer !== null) clearTimeout(this.leaveTimer);
     process.off('SIGINT', this.onInt);
     process.off('SIGTERM', this.onTerm);

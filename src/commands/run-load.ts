@@ -9,7 +9,7 @@ import type { RunOptions } from '../options/table.ts';
 import { wallClock } from '../record/clock.ts';
 import type { SharedWork } from '../record/messages.ts';
 import { RECORD_SCHEMA, type RecordEnd, type RecordHeader } from '../record/record.ts';
-import { LiveView } from '../report/live.ts';
+import { LiveView, liveKind } from '../report/live.ts';
 import { printable, printErr } from '../report/terminal.ts';
 import { concealed } from '../secrets.ts';
 import { type LoadResult, LoadRun } from '../transport/coordinator.ts';
@@ -20,6 +20,7 @@ import { healthBlock, RunCpu } from './client-health.ts';
 import { AbortRule } from './run-abort.ts';
 import { RunEnding } from './run-ending.ts';
 import { FailureCount } from './run-limits.ts';
+import { liveTitle, RunWatch } from './run-live.ts';
 import { outageBlocks, outagePlan } from './run-outage.ts';
 import type { Outputs } from './run-outputs.ts';
 import { routeOf, secretsOfRun, targetOf, timeoutsOf } from './run-target.ts';
@@ -38,6 +39,10 @@ export interface LoadInput {
   /** Requests whose prompt is that of an earlier one. */
   readonly repeatedPrompts: number;
   readonly tokenizerId: string | null;
+  /** Which of several runs or levels this is, for the display; null or absent when it is the only one. */
+  readonly label?: string | null;
+  /** When everything under way is given up, on the clock of `nowMs`; absent or infinite: never. */
+  readonly deadlineMs?: number;
   /** The clock has started. */
   onStart?(): void;
   /** The last request has ended: further members of the end frame. `startedAt` is wall clock. */
@@ -65,6 +70,9 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
   const header = headerOf(input);
   aggregate.judgeUsageBy({ exactLength: options.exactLength, chunkSize: chunkSizeOf(server.parameters) });
   outputs.records?.header(header);
+  const ui = options.disableTqdm || options.quiet ? 'none' : options.ui;
+  const isWatched = liveKind(ui) === 'panel';
+  const watch = new RunWatch(options, work);
   const medians = new Medians();
   const lastPlannedMs = new Float64Array(work.plannedMs).at(-1) ?? 0;
   const failures = new FailureCount(options);
@@ -85,6 +93,8 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
     canGrow,
     workers: workersOf(options, work, slots, canGrow),
     outage: outagePlan(options, server, () => ending),
+    isWatched,
+    maxErrors: options.maxErrors,
     onRecords(bytes, records) {
       // What still comes when nobody waits any longer is not in the report, so it is not in the records either.
       if (isOver) return;
@@ -92,7 +102,8 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
       tellTrouble();
       for (const record of records) {
         const believed = aggregate.add(record);
-        if (record.success) medians.add(record);
+        if (isWatched) watch.add(record);
+        else if (record.success) medians.add(record);
         const hopeless = abort?.add(believed) ?? null;
         if (hopeless !== null) {
           ending.endEarly(
@@ -107,22 +118,30 @@ export async function carryLoad(input: LoadInput): Promise<Carried> {
         }
       }
     },
-    onWorkerLost: tellLostWorker,
+    onWorkerLost(lost) {
+      watch.lose(lost.reason);
+      tellLostWorker(lost);
+    },
   });
   const ending = new RunEnding(run, options);
-  const view = new LiveView(options.disableTqdm || options.quiet ? 'none' : options.ui, () => ({
-    planned: work.count,
-    ...run.progress,
-    ...medians.known,
-    durationMs: options.durationMs,
-    lastPlannedMs,
-  }));
+  const view = new LiveView(ui, {
+    title: liveTitle(options, server, input.label ?? null),
+    line: () => ({
+      planned: work.count,
+      ...run.progress,
+      ...medians.known,
+      durationMs: options.durationMs,
+      lastPlannedMs,
+    }),
+    panel: () => watch.state({ run, ending }),
+  });
   try {
     const cpu = new RunCpu();
     let startedAt = wallClock();
     const whole = run.run(() => {
       cpu.begin();
       ending.startDuration();
+      ending.startDeadline(input.deadlineMs ?? Number.POSITIVE_INFINITY);
       startedAt = wallClock();
       input.onStart?.();
     });
@@ -258,7 +277,7 @@ function lostWords({ worker, reason, requests, isReplaced }: LostWorker): string
   return `worker ${worker}: ${reason} (${requests === 1 ? '1 request' : `${requests} requests`} lost, ${isReplaced ? '' : 'not '}replaced)`;
 }
 
-/** Medians so far, for the live line. */
+/** Medians so far, for the plain line. */
 class Medians {
   private readonly set = new HistogramSet();
 

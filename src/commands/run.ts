@@ -197,6 +197,7 @@ async function measure(
         ...(await countedTokens(aggregate, countTokens)),
       };
     },
+    label: repeat.run === undefined ? null : `run ${repeat.run} of ${options.numRuns}`,
     options,
     server,
     work,

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { codeOf, messageOf, usageError } from '../errors.ts';
 import { optionsForRecord } from '../options/redact.ts';
 import type { SweepOptions } from '../options/table.ts';
+import { lockRecords, unlockRecords } from '../record/record-lock.ts';
 import { SWEEP_SCHEMA, type SweepDocument, type SweepLevel } from '../record/sweep.ts';
 import { checkWritable, writeWhole } from '../report/result-file.ts';
 import { sweepCsv } from '../report/sweep-table.ts';
@@ -22,19 +23,39 @@ const MAY_DIFFER = new Set([
   'max_errors',
 ]);
 
+/** Folders that are held, and their locks. */
+const locks = new Map<string, string>();
+
 /**
- * Finds out that the folder can be written and, without `--resume`, holds no sweep yet.
+ * Finds out that the folder can be written, holds it against other sweeps and, without `--resume`, finds no sweep in it.
  * @throws a usage error
  */
 export async function claimFolder(folder: string, isResumed: boolean): Promise<void> {
   const path = join(folder, NAME);
-  if (!isResumed && existsSync(path)) {
+  await checkWritable(path, isResumed ? '--resume' : '--sweep-dir');
+  const lock = await lockRecords(path, (holder) =>
+    usageError(`another sweep (process ${holder}) is at work in ${folder}`, 'Give each sweep a folder of its own.'),
+  );
+  if (lock !== null) locks.set(folder, lock);
+  if (!isResumed && existsSync(path) && !(await isEmptySweep(folder))) {
     throw usageError(
       `--sweep-dir: ${folder} holds a sweep already`,
       `Go on with it by --resume ${folder}, or name another.`,
     );
   }
-  await checkWritable(path, isResumed ? '--resume' : '--sweep-dir');
+}
+
+/** A sweep that ended before its first level has nothing to lose. */
+async function isEmptySweep(folder: string): Promise<boolean> {
+  const found = await readSweep(folder).catch(() => null);
+  return found !== null && found.levels.length === 0;
+}
+
+/** Gives the folder back. */
+export async function releaseFolder(folder: string): Promise<void> {
+  const lock = locks.get(folder);
+  locks.delete(folder);
+  if (lock !== undefined) await unlockRecords(lock);
 }
 
 /**
@@ -87,7 +108,7 @@ function differences(earlier: SweepDocument, now: SweepDocument): string[] {
       (name) =>
         `--${name
           .replaceAll('_', '-')
-          .replace(/^sweep-/, '')
+          .replace(/^sweep-(max-)?/, '')
           .replace(/-(ms|bytes)$/, '')}`,
     );
   return [

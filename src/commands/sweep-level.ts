@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { RunAggregate } from '../aggregate/collect.ts';
 import type { SeriesSummary } from '../aggregate/summary.ts';
+import { noiseOf } from '../aggregate/sweep-noise.ts';
 import { wilson } from '../aggregate/wilson.ts';
 import { writeManifest } from '../dataset/manifest.ts';
 import { repeatedPrompts } from '../dataset/repeats.ts';
@@ -9,6 +10,7 @@ import type { SampleRequest } from '../dataset/sample.ts';
 import { withNonces } from '../dataset/unique-prompts.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import type { RunOptions, SweepOptions } from '../options/table.ts';
+import { nowMs } from '../record/clock.ts';
 import type { SweepAxis, SweepLatency, SweepLevel } from '../record/sweep.ts';
 import { type FinishedReport, finishReport } from '../report/finish.ts';
 import { drawLora } from '../schedule/lora.ts';
@@ -30,12 +32,16 @@ export interface LevelInput {
   readonly axis: SweepAxis;
   readonly level: number;
   readonly requests: number;
+  /** Levels in all, and which one this is (from 1); null where that is found out on the way. */
+  readonly place?: { readonly number: number; readonly of: number } | null;
   /** Folder of the sweep. */
   readonly folder: string;
   /** Null: prompts as they are. */
   readonly nonce: string | null;
-  /** What is left of `--max-duration`, ms; null = no bound. */
-  readonly leftMs: number | null;
+  /** Which measurement of this level it is, from 1. */
+  readonly attempt: number;
+  /** When `--max-duration` is over, on the clock of `nowMs`; infinite = no bound. */
+  readonly deadlineMs: number;
   /** The load takes over: it handles interrupts by itself from here. */
   begin(): void;
 }
@@ -44,14 +50,20 @@ export interface LevelInput {
 export interface LevelRun {
   readonly level: SweepLevel;
   readonly code: ExitCode;
+  /** Why its records are not whole; null when they are. */
+  readonly trouble: string | null;
 }
 
 /** The steady-state window stands for the level when it is at least this share of it. */
 const LEAST_WINDOW = 0.3;
 
 /** Names of a level's files in the folder of the sweep. */
-export function levelFiles(axis: SweepAxis, level: number): { readonly result: string; readonly records: string } {
-  const name = `${axis === 'concurrency' ? 'concurrency' : 'rate'}-${level}`;
+export function levelFiles(
+  axis: SweepAxis,
+  level: number,
+  attempt = 1,
+): { readonly result: string; readonly records: string } {
+  const name = `${axis === 'concurrency' ? 'concurrency' : 'rate'}-${level}${attempt === 1 ? '' : `-again-${attempt}`}`;
   return { result: `${name}.json`, records: `${name}.records` };
 }
 
@@ -88,17 +100,14 @@ export function levelOptions(options: SweepOptions, own: Pick<LevelInput, 'axis'
 
 /** Warms up, runs and saves one level. Throws what a run throws before its load begins. */
 export async function runLevel(input: LevelInput): Promise<LevelRun> {
-  const { server, taken, folder, nonce, leftMs } = input;
+  const { server, taken, folder, nonce, deadlineMs } = input;
   const plain = taken.samples.slice(0, input.requests);
   const { sha256 } = await writeManifest(plain);
   // Lengths stay those of the samples: usage tells what the nonce adds.
   const samples = nonce === null ? plain : await withNonces(plain, nonce, null);
-  const files = levelFiles(input.axis, input.level);
-  const base = levelOptions(input.options, input);
-  const durationMs = leftMs === null ? base.durationMs : Math.min(leftMs, base.durationMs ?? Number.POSITIVE_INFINITY);
+  const files = levelFiles(input.axis, input.level, input.attempt);
   const options: RunOptions = {
-    ...base,
-    durationMs,
+    ...levelOptions(input.options, input),
     json: join(folder, files.result),
     saveRecords: join(folder, files.records),
   };
@@ -112,7 +121,9 @@ export async function runLevel(input: LevelInput): Promise<LevelRun> {
       exactLength: options.exactLength,
     });
     input.begin();
+    const { place } = input;
     const carried = await carryLoad({
+      label: place == null ? 'level' : `level ${place.number} of ${place.of}`,
       options,
       server,
       work: levelWork(options, server, samples, taken),
@@ -121,6 +132,7 @@ export async function runLevel(input: LevelInput): Promise<LevelRun> {
       samplesSha256: sha256,
       repeatedPrompts: repeatedPrompts(samples),
       tokenizerId: taken.tokenizerId,
+      deadlineMs,
       endExtras: async () => ({
         ...(nonce === null ? {} : { sweep_nonce: nonce }),
         ...(await countedTokens(aggregate, taken.countTokens)),
@@ -140,8 +152,12 @@ export async function runLevel(input: LevelInput): Promise<LevelRun> {
     const isShort =
       report.completed + report.failed < samples.length ||
       report.summary.errorKinds.some(({ kind }) => kind === 'aborted');
-    const isCut = leftMs !== null && durationMs === leftMs && isShort;
-    return { level: levelOf(input, { sha256, files, report, carried, isCut }), code };
+    const isCut = nowMs() >= deadlineMs && isShort;
+    return {
+      level: levelOf(input, { sha256, files, report, carried, isCut }),
+      code,
+      trouble: outputs.records?.failure ?? null,
+    };
   } finally {
     await outputs.abandon();
   }
@@ -190,6 +206,7 @@ function levelOf(input: LevelInput, { sha256, files, report, carried, isCut }: O
     duration_s: durationS,
     request_throughput: durationS > 0 ? completed / durationS : 0,
     ...rate,
+    in_flight_mean: inFlightMean(summary),
     ttft: latency(summary.metrics.ttft),
     tpot: latency(summary.metrics.tpot),
     itl: latency(summary.metrics.itl),
@@ -229,13 +246,27 @@ function statusOf(
 function throughputOf(
   axis: SweepAxis,
   { summary }: FinishedReport,
-): Pick<SweepLevel, 'output_throughput' | 'throughput_from'> {
+): Pick<SweepLevel, 'output_throughput' | 'throughput_from' | 'throughput_noise'> {
   const { steady, durationS, outputTokens } = summary;
   const figures = axis === 'concurrency' ? (steady?.figures ?? null) : null;
   if (figures !== null && figures.lengthS >= LEAST_WINDOW * durationS && figures.outputTokens > 0) {
-    return { output_throughput: figures.outputTokens / figures.lengthS, throughput_from: 'steady_state' };
+    return {
+      output_throughput: figures.outputTokens / figures.lengthS,
+      throughput_from: 'steady_state',
+      throughput_noise: noiseOf(figures.partTokens),
+    };
   }
-  return { output_throughput: durationS > 0 ? outputTokens / durationS : 0, throughput_from: 'whole_run' };
+  return {
+    output_throughput: durationS > 0 ? outputTokens / durationS : 0,
+    throughput_from: 'whole_run',
+    throughput_noise: null,
+  };
+}
+
+/** Requests in flight on average: the time that all took together over the time that they took in all (Little's law). */
+function inFlightMean({ metrics, durationS }: FinishedReport['summary']): number | null {
+  const { count, meanMs } = metrics.e2el;
+  return count === 0 || !(durationS > 0) ? null : (count * meanMs) / 1000 / durationS;
 }
 
 function latency(series: SeriesSummary): SweepLatency | null {

@@ -30,7 +30,10 @@ const ABOUT: Readonly<Record<Form, readonly [usage: string, text: string]>> = {
     'tabby-load sweep --concurrency 1,2,4,...|auto --dataset FILE [options]',
     'Measures level by level and says where throughput saturates, what bounds it there, and up to which level every --slo is kept. Each level is saved before the next begins. Exit code 99 when no level keeps every --slo. Options of a run hold for each level.',
   ],
-  report: ['tabby-load report FILE... [options]', 'Rebuilds every figure from record files; several files are merged.'],
+  report: [
+    'tabby-load report FILE... [options]',
+    'Rebuilds every figure from record files; several files are merged. What is not given here is as in the run, by the header of the records; the defaults below are for records without one.',
+  ],
   compare: [
     'tabby-load compare A B... [options]',
     "Compares results (vLLM's too), record files or the folders of sweeps with the first of them; where there are values per request, with bootstrap intervals.",

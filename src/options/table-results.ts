@@ -237,7 +237,7 @@ export const RESULT_OPTIONS = {
     aliases: ['progress'],
     choices: ['auto', 'live', 'plain', 'none'],
     metavar: 'HOW',
-    help: 'Progress on stderr: a live line, a plain line every few seconds, or none; auto is live on a terminal.',
+    help: 'Progress on stderr: a live panel, a plain line every few seconds, or none; auto is live on a terminal.',
   },
   'disable-tqdm': {
     place: true,

@@ -9,7 +9,7 @@ export const SWEEP_OPTIONS = {
     default: null,
     aliases: ['concurrency', 'max-concurrency'],
     metavar: 'N,N,...|auto',
-    help: 'Numbers of streams to measure, one after another; auto doubles until throughput grows by less than 5 % for two steps or a limit is missed, then bisects to the knee.',
+    help: 'Numbers of streams to measure, one after another; auto doubles until throughput grows by less than 5 % for two steps or a limit is missed, then bisects to the knee; a level whose noise leaves that open is measured again.',
   },
   'sweep-request-rate': {
     type: 'csv',
@@ -37,7 +37,7 @@ export const SWEEP_OPTIONS = {
     default: null,
     defaultText: '4x for streams, 20x for rates',
     metavar: 'N|Nx',
-    help: 'Requests of each level: a number, or with x so many times the level (at least 8). All levels take the first of one and the same sample.',
+    help: 'Requests of each level: a number, or with x so many times the level (at least 8, and as many as streams). All levels take the first of one and the same sample.',
   },
   nonce: {
     type: 'boolean',
@@ -53,7 +53,7 @@ export const SWEEP_OPTIONS = {
     commands: ['sweep'],
     default: 1000,
     metavar: 'TIME',
-    help: 'Pause before each level but the first, after its warm-up (--num-warmups).',
+    help: 'Pause before each level but the first; its warm-up (--num-warmups) follows.',
   },
   'max-duration': {
     type: 'duration',
@@ -62,7 +62,7 @@ export const SWEEP_OPTIONS = {
     default: null,
     off: true,
     metavar: 'TIME',
-    help: 'End the whole sweep after this time; a level that is cut off counts as not measured.',
+    help: 'End the whole sweep after this time: a level under way is cut off and counts as not measured, and one that cannot be finished is not begun.',
   },
   'goodput-target': {
     type: 'share',

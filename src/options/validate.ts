@@ -79,6 +79,9 @@ function sweepRules(o: Checked): string[] {
   if (typeof o.goodputTarget === 'number' && (o.goodput ?? null) === null) {
     problems.push('--goodput-target: good by what? Add --goodput, such as --goodput ttft:500 tpot:50');
   }
+  if (o.given.has('maxLevel') && read.some(([, levels]) => 'levels' in levels && levels.levels !== 'auto')) {
+    problems.push('--max-level bounds auto alone; the levels are given');
+  }
   if (typeof o.resume === 'string' && typeof o.sweepDir === 'string') {
     problems.push('--resume and --sweep-dir: --resume names the folder already; leave --sweep-dir out');
   }

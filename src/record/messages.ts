@@ -25,7 +25,11 @@ export const CONTROL = {
    * no more tokens.
    */
   absentMs: 7,
-  cells: 8,
+  /** So many failures end the run (`--max-errors`): no worker sends any more then, before the coordinator has heard of it. 0 = no limit. */
+  mostFailed: 8,
+  /** Failures that count for it: what we gave up ourselves does not. */
+  spoilt: 9,
+  cells: 10,
 } as const;
 
 /** Values of the stop cell. */
@@ -51,7 +55,15 @@ export const PROGRESS = {
   ttftMs: 3,
   gaps: 4,
   gapsMs: 5,
-  cells: 8,
+  /** Token frames of requests that have ended. */
+  framesOfEnded: 6,
+  /** Only where {@link WorkOrder.live} is set. Delays of the event loop (ms) and the share of time that it was busy, so far. */
+  loopMaxMs: 7,
+  loopP99Ms: 8,
+  utilisation: 9,
+  /** When these were written, ms on the run's clock. */
+  writtenMs: 10,
+  cells: 11,
 } as const;
 
 /** How long to wait for what, in ms; 0 = no limit. */
@@ -142,6 +154,8 @@ export interface WorkOrder {
   readonly work: SharedWork;
   readonly control: SharedArrayBuffer;
   readonly progress: SharedArrayBuffer;
+  /** Latencies so far (`live-counts.ts`); null when nobody looks at them. */
+  readonly live: SharedArrayBuffer | null;
   readonly claims: SharedClaims;
   /** A request that a lost worker had in hand and had not sent; −1 = none. */
   readonly firstIndex: number;

@@ -6,17 +6,25 @@
 import { readlinkSync, unlinkSync } from 'node:fs';
 import { readlink, symlink, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { codeOf, usageError } from '../errors.ts';
+import { type AppError, codeOf, usageError } from '../errors.ts';
 
 const held = new Set<string>();
 let isExitWatched = false;
 
 /**
- * Takes the lock of a file.
+ * Takes the lock of a file, or of whatever a file stands for.
+ * @param refusal what is thrown when it is held; the process that holds it is named
  * @returns its path for {@link unlockRecords}; null where no link can be made (read-only folder, a file system without links): then there is none
  * @throws a usage error when a run of this machine holds it
  */
-export async function lockRecords(path: string): Promise<string | null> {
+export async function lockRecords(
+  path: string,
+  refusal: (holder: string) => AppError = (holder) =>
+    usageError(
+      `--save-records ${path} is being written by another run (process ${holder})`,
+      'Give each run its own file.',
+    ),
+): Promise<string | null> {
   const lock = `${path}.lock`;
   for (let attempt = 0; attempt < 2; attempt++) {
     try {
@@ -27,12 +35,7 @@ export async function lockRecords(path: string): Promise<string | null> {
       if (codeOf(error) !== 'EEXIST') return null;
     }
     const holder = await readlink(lock).catch(() => '');
-    if (isRunning(holder)) {
-      throw usageError(
-        `--save-records ${path} is being written by another run (process ${holder.split('@')[0]})`,
-        'Give each run its own file.',
-      );
-    }
+    if (isRunning(holder)) throw refusal(holder.split('@')[0] ?? '');
     await unlink(lock).catch(() => undefined);
   }
   return null;

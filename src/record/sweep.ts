@@ -66,6 +66,18 @@ export interface SweepLevel {
   /** Output tokens/s: of the steady-state window where it is long enough (`throughput_from`), else of the whole level. */
   readonly output_throughput: number;
   readonly throughput_from: 'steady_state' | 'whole_run';
+  /**
+   * Half width of the 95 % interval of the throughput as a share of it, from the parts of the steady-state window (null when there are too
+   * few of them), or half of what several measurements differ by. Absent in files of earlier versions, as the others with a question mark.
+   */
+  readonly throughput_noise?: number | null;
+  /** Requests in flight on average from the first one sent to the end of the last; null when nothing succeeded. */
+  readonly in_flight_mean?: number | null;
+  /**
+   * All measurements of a level that was measured more than once, in order. The level itself then has the median of their throughputs, the
+   * goodput of all their requests, and everything else of the one that is most like that.
+   */
+  readonly tries?: readonly SweepLevel[];
   readonly ttft: SweepLatency | null;
   readonly tpot: SweepLatency | null;
   readonly itl: SweepLatency | null;
@@ -92,7 +104,7 @@ export interface SweepBracket {
 
 /** The answer of a sweep. */
 export interface SweepAnswer {
-  /** Lowest level within the tolerance (5 %) of the highest throughput; null when nothing was measured. */
+  /** Lowest level within the tolerance (5 %) of the throughput that the highest levels have on average; null when nothing was measured. */
   readonly knee: number | null;
   /** Throughput there, output tokens/s. */
   readonly knee_throughput: number | null;
@@ -106,6 +118,13 @@ export interface SweepAnswer {
   readonly limits: SweepBracket | null;
   /** Null without `--goodput-target`. */
   readonly goodput: SweepBracket | null;
+  /**
+   * 95 % interval of the highest level that keeps the goodput target: from the highest level whose share is surely above it (null: surely
+   * at none) to the lowest whose share is surely below (null: at none). Null without `--goodput-target`.
+   */
+  readonly goodput_interval?: { readonly from: number | null; readonly to: number | null } | null;
+  /** Levels that were asked for, or would have come next, and were not measured to their end. */
+  readonly missing?: readonly number[];
   /** The answer in sentences. */
   readonly words: readonly string[];
 }

@@ -60,7 +60,8 @@ function runFindings(summary: RunSummary, end: RecordEnd, verdict: ClientVerdict
   const recorded = summary.completed + summary.failed;
   const out: Warning[] = [];
   if (recorded === 0) out.push({ code: 'no_requests', facts: {} });
-  else if (summary.completed === 0) {
+  // What we gave up ourselves says nothing of the server.
+  else if (summary.completed === 0 && summary.errorKinds.some(({ kind }) => kind !== 'aborted')) {
     out.push({ code: 'all_failed', facts: { failed: summary.failed, first: summary.firstErrors[0] ?? '' } });
   }
   // A file with a header alone is one of a run that was killed early: that nothing is in it says enough.

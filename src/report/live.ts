@@ -1,8 +1,11 @@
 /**
- * Progress on stderr while a run goes on: one line that renews itself on a terminal, else a plain line every few seconds. It only
+ * Progress on stderr while a run goes on: a panel that renews itself on a terminal, else a plain line every few seconds. It only
  * reads numbers that are there anyway, a few times a second.
  */
 import { TimeLeft } from './live-left.ts';
+import { LivePanel } from './panel.ts';
+import type { PanelState } from './panel-history.ts';
+import type { PanelTitle } from './panel-lines.ts';
 import { isInteractive, printErr } from './terminal.ts';
 
 /** What is known of a run under way. */
@@ -25,52 +28,56 @@ export interface LiveState {
 /** How to show it: `--ui`. */
 export type LiveMode = 'auto' | 'live' | 'plain' | 'none';
 
-const LIVE_EVERY_MS = 250;
+/** What is shown in the end: a panel only where the terminal can have one. */
+export type LiveKind = 'panel' | 'plain' | 'none';
+
+/** Where the figures come from; only those of the kind that is shown are asked for. */
+export interface LiveSource {
+  readonly title: PanelTitle;
+  line(): LiveState;
+  panel(): PanelState;
+}
+
 const PLAIN_EVERY_MS = 5000;
 /** Tokens per second are those of the last so many milliseconds. */
 const RATE_WINDOW_MS = 3000;
 
+/** What a mode comes to on this terminal. Cursor movement in a file or a pipe helps nobody, whatever was asked for. */
+export function liveKind(mode: LiveMode): LiveKind {
+  if (mode === 'none' || mode === 'plain') return mode;
+  return isInteractive('stderr') ? 'panel' : 'plain';
+}
+
 /** Shows progress until `stop` is called. */
 export class LiveView {
-  private readonly read: () => LiveState;
-  private readonly isLive: boolean;
+  private readonly source: LiveSource;
+  private readonly panel: LivePanel | null;
   private readonly timer: NodeJS.Timeout | null;
   private readonly marks: { readonly atMs: number; readonly tokenFrames: number }[] = [{ atMs: 0, tokenFrames: 0 }];
   private readonly left = new TimeLeft();
-  private isLineOpen = false;
 
-  constructor(mode: LiveMode, read: () => LiveState) {
-    this.read = read;
-    // Cursor movement in a file or a pipe helps nobody, whatever was asked for.
-    this.isLive = (mode === 'live' || mode === 'auto') && isInteractive('stderr');
-    if (mode === 'live' && !this.isLive) {
+  constructor(mode: LiveMode, source: LiveSource) {
+    this.source = source;
+    const kind = liveKind(mode);
+    if (mode === 'live' && kind !== 'panel') {
       printErr(
         'tabby-load: note: --ui live needs a terminal on stderr, without NO_COLOR and TERM=dumb: plain lines instead',
       );
     }
-    if (mode === 'none') {
-      this.timer = null;
-      return;
-    }
-    this.timer = setInterval(() => this.show(), this.isLive ? LIVE_EVERY_MS : PLAIN_EVERY_MS);
-    this.timer.unref();
+    this.panel = kind === 'panel' ? new LivePanel(source.title, () => source.panel()) : null;
+    this.timer = kind === 'plain' ? setInterval(() => this.show(), PLAIN_EVERY_MS) : null;
+    this.timer?.unref();
   }
 
   /** Ends the display and leaves the terminal clean. */
   stop(): void {
     if (this.timer !== null) clearInterval(this.timer);
-    if (this.isLineOpen) process.stderr.write('\r\u001b[K');
-    this.isLineOpen = false;
+    this.panel?.stop();
   }
 
   private show(): void {
-    const state = this.read();
-    const line = progressLine(state, this.rate(state), this.left.next(state));
-    if (this.isLive) {
-      const width = process.stderr.columns || 80;
-      process.stderr.write(`\r\u001b[K${fitted(line, width - 1)}`);
-      this.isLineOpen = true;
-    } else process.stderr.write(`tabby-load: ${line}\n`);
+    const state = this.source.line();
+    process.stderr.write(`tabby-load: ${progressLine(state, this.rate(state), this.left.next(state))}\n`);
   }
 
   private rate(state: LiveState): number {
@@ -98,13 +105,6 @@ export function progressLine(state: LiveState, rate: number, leftMs: number | nu
     ...(leftMs === null ? [] : [`${seconds(leftMs)} left`]),
   ];
   return fields.join(SEPARATOR);
-}
-
-/** As many whole fields as fit into `width` columns: half a number would be a wrong one. The first is cut when not even it fits. */
-export function fitted(line: string, width: number): string {
-  if (line.length <= width) return line;
-  const cut = line.lastIndexOf(SEPARATOR, width);
-  return line.slice(0, Math.max(0, cut > 0 ? cut : width));
 }
 
 function seconds(ms: number): string {

@@ -15,10 +15,17 @@ export function sweepLines({ axis, levels, answer }: SweepDocument): string[] {
       .join('  ')
       .trimEnd(),
   );
-  const reasons = sorted
-    .filter(({ reason }) => reason !== '')
-    .map(({ level, reason }) => `${level}: ${printable(reason)}`);
-  return [...lines, ...reasons, '', ...answer.words.map(printable)];
+  const reasons = sorted.flatMap(({ level, reason, tries }) => [
+    ...(reason === '' ? [] : [`${level}: ${printable(reason)}`]),
+    ...(tries === undefined
+      ? []
+      : [`${level}: measured ${tries.length} times, the median of ${triedWords(tries)} tok/s`]),
+  ]);
+  return [...(levels.length === 0 ? [] : [...lines, ...reasons, '']), ...answer.words.map(printable)];
+}
+
+function triedWords(tries: readonly SweepLevel[]): string {
+  return tries.map(({ output_throughput: rate }) => rate.toFixed(1)).join(', ');
 }
 
 type Column = readonly [title: string, cell: (level: SweepLevel) => string];
@@ -28,6 +35,10 @@ function columnsOf(axis: SweepAxis, levels: readonly SweepLevel[]): readonly Col
   const ms = (value: number | undefined): string => (value === undefined ? '-' : value.toFixed(1));
   return [
     [axis === 'concurrency' ? 'streams' : 'req/s', ({ level }) => `${level}`],
+    ...optional(axis === 'concurrency' && has(({ in_flight_mean: mean }) => mean != null), [
+      'in flight',
+      ({ in_flight_mean: mean }) => (mean == null ? '-' : mean.toFixed(1)),
+    ]),
     ['tok/s', (level) => level.output_throughput.toFixed(1)],
     ['done/s', (level) => level.request_throughput.toFixed(2)],
     ['TTFT p50', ({ ttft }) => ms(ttft?.median_ms)],
@@ -82,6 +93,9 @@ export function sweepCsv({ axis, levels }: SweepDocument): string {
     'client_was_limit',
     'samples_sha256',
     'result_file',
+    'throughput_noise',
+    'in_flight_mean',
+    'measurements',
   ];
   const rows = levels
     .toSorted((a, b) => a.level - b.level)
@@ -95,6 +109,9 @@ export function sweepCsv({ axis, levels }: SweepDocument): string {
       level.client_was_limit ?? '',
       level.samples_sha256,
       level.result_file,
+      level.throughput_noise ?? '',
+      level.in_flight_mean ?? '',
+      level.tries?.length ?? 1,
     ]);
   return [head, ...rows].map((row) => `${row.join(',')}\r\n`).join('');
 }

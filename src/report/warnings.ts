@@ -55,9 +55,9 @@ const SENTENCES: Readonly<Record<string, (facts: Facts) => string>> = {
     `${f['file']} has no end frame (the run was killed)${typeof f['missing'] === 'number' ? `: ${whole(f['missing'])} of ${count(f['planned'], 'request')} are missing` : ''}; its duration is taken from the first send to the last answer`,
   record_no_header: (f) => `${f['file']} has no header: options are taken from the command line and defaults`,
   records_repeat: (f) =>
-    `${count(f['repeated'], 'index', 'indices')} occur more than once: the files are taken as repeats, their durations add up`,
+    `${count(f['repeated'], 'index', 'indices')} ${f['repeated'] === 1 ? 'occurs' : 'occur'} more than once: the files are taken as repeats, their durations add up`,
   indices_repeat: (f) =>
-    `${count(f['repeated'], 'index', 'indices')} occur more than once in one run: each line counts as a request of its own`,
+    `${count(f['repeated'], 'index', 'indices')} ${f['repeated'] === 1 ? 'occurs' : 'occur'} more than once in one run: each line counts as a request of its own`,
   records_differ: (f) =>
     `${f['file']} was made with another ${list(f['what'])} than ${f['first']}: figures of both are mixed`,
   no_requests: () => 'no request was recorded',
@@ -107,10 +107,15 @@ const REASONS: Readonly<Record<string, (facts: Facts) => string>> = {
   client_worker_lost: () => 'a worker thread died',
 };
 
+/** A finding about the client, as short as it can be said. */
+export function reasonText({ code, facts }: Warning): string {
+  return (REASONS[code] ?? (() => code))(facts);
+}
+
 /** The verdict on the client, one line. */
 export function verdictLine(verdict: ClientVerdict): string {
   if (verdict.wasLimit) {
-    const reasons = verdict.reasons.map(({ code, facts }) => (REASONS[code] ?? (() => code))(facts));
+    const reasons = verdict.reasons.map(reasonText);
     return `client: WAS the limit: ${reasons.join('; ')}`;
   }
   const { loopDelayP99Ms, loopDelayMaxMs, utilisation, workers } = verdict.figures;

@@ -6,7 +6,7 @@ import { unreachableError, usageError } from '../errors.ts';
 import { nowMs } from '../record/clock.ts';
 import { CONTROL, STOP, type WorkerHealth } from '../record/messages.ts';
 import { wayWords } from './connect-error.ts';
-import { Crew, type CrewPlan, type LostWorker, type StartedWorker, type WorkerReady } from './crew.ts';
+import { Crew, type CrewLive, type CrewPlan, type LostWorker, type StartedWorker, type WorkerReady } from './crew.ts';
 import { type Outage, type OutagePlan, OutageWatch } from './outage.ts';
 
 /** What is to be done. */
@@ -22,8 +22,13 @@ export interface LoadProgress {
   readonly completed: number;
   readonly failed: number;
   readonly inFlight: number;
+  readonly maxInFlight: number;
   readonly tokenFrames: number;
+  /** Those of requests that have ended. */
+  readonly framesOfEnded: number;
   readonly elapsedMs: number;
+  /** The moment at which the frames were counted, ms since the start: up to a tenth of a second ago. */
+  readonly countedMs: number;
   /** Means over the streams under way; null before there are any. */
   readonly ttftMs: number | null;
   readonly itlMs: number | null;
@@ -63,6 +68,7 @@ export class LoadRun {
 
   constructor(plan: LoadPlan) {
     this.plan = plan;
+    Atomics.store(this.cells, CONTROL.mostFailed, plan.maxErrors ?? 0);
     this.crew = new Crew({ ...plan, pausesWhenGone: plan.outage != null }, this.control);
   }
 
@@ -127,10 +133,18 @@ export class LoadRun {
       completed: Atomics.load(this.cells, CONTROL.completed),
       failed: Atomics.load(this.cells, CONTROL.failed),
       inFlight: Atomics.load(this.cells, CONTROL.inFlight),
+      maxInFlight: Atomics.load(this.cells, CONTROL.maxInFlight),
       tokenFrames: this.crew.tokenFrames,
+      framesOfEnded: this.crew.framesOfEnded,
       ...this.crew.underWay,
       elapsedMs: Number.isNaN(this.startMs) ? 0 : nowMs() - this.startMs,
+      countedMs: Number.isNaN(this.startMs) ? 0 : Math.max(0, this.crew.countedMs - this.startMs),
     };
+  }
+
+  /** Latencies and health so far, where the plan has them watched. */
+  get live(): CrewLive {
+    return this.crew.live;
   }
 
   /** Workers that die before the first request are no matter of the load. */

@@ -9,6 +9,7 @@ import { Piscina } from 'piscina';
 import { messageOf } from '../errors.ts';
 import { monotonicOffsetMs, nowMs } from '../record/clock.ts';
 import { decodeRequests, encodeRequest } from '../record/codec.ts';
+import { LIVE_BYTES, type LiveLatency, liveLatencies } from '../record/live-counts.ts';
 import {
   CONTROL,
   type CoordinatorMessage,
@@ -38,6 +39,10 @@ export interface CrewPlan {
   readonly workers: number;
   /** See {@link WorkOrder}. */
   readonly pausesWhenGone: boolean;
+  /** `--max-errors`; null or left out: no limit. */
+  readonly maxErrors?: number | null;
+  /** Somebody looks at latencies and health while the run goes on ({@link Crew.live}); without it they are not counted. */
+  readonly isWatched?: boolean;
   /** Records as they arrive, encoded and read. */
   onRecords(bytes: Uint8Array, records: readonly RequestRecord[]): void;
   /** A worker thread died. */
@@ -52,6 +57,20 @@ export interface LostWorker {
   readonly requests: number;
   /** Another one takes over its slots. */
   readonly isReplaced: boolean;
+}
+
+/** What the workers say of themselves while a run goes on. */
+export interface CrewLive {
+  /** Of every stream so far, those under way and those that failed too; null before there is one. */
+  readonly ttft: LiveLatency | null;
+  readonly itl: LiveLatency | null;
+  /** Times in ms, busy share 0..1. */
+  readonly workers: readonly {
+    readonly worker: number;
+    readonly loopMaxMs: number;
+    readonly loopP99Ms: number;
+    readonly utilisation: number;
+  }[];
 }
 
 /** A worker that says that its connections are open, or why not. */
@@ -72,6 +91,7 @@ interface WorkerPost {
   readonly slots: number;
   readonly port: MessagePort;
   readonly progress: Float64Array;
+  readonly live: SharedArrayBuffer | null;
   /** Records that it has not shipped yet. */
   outbox: SharedArrayBuffer | null;
 }
@@ -85,6 +105,9 @@ const YOUNG_GENERATION_MB = 2;
 const SPARE_REPLACEMENTS = 3;
 /** The last messages of a dead thread are waited for so long, ms, should its port never close. */
 const LAST_WORDS_MS = 2000;
+
+/** A worker that has written no counts for so long, ms, writes none any more. */
+const STILL_MS = 1000;
 
 /** See above. */
 export class Crew {
@@ -127,7 +150,8 @@ export class Crew {
     const worker = this.posts.length;
     const { port1, port2 } = new MessageChannel();
     const progress = new SharedArrayBuffer(PROGRESS.cells * 8);
-    const post: WorkerPost = { worker, slots, port: port1, progress: new Float64Array(progress), outbox: null };
+    const live = plan.isWatched === true ? new SharedArrayBuffer(LIVE_BYTES) : null;
+    const post: WorkerPost = { worker, slots, port: port1, progress: new Float64Array(progress), live, outbox: null };
     this.posts.push(post);
     const order: WorkOrder = {
       worker,
@@ -138,6 +162,7 @@ export class Crew {
       work: plan.work,
       control: this.control,
       progress,
+      live,
       claims: this.claims,
       firstIndex,
       pausesWhenGone: plan.pausesWhenGone,
@@ -182,6 +207,34 @@ export class Crew {
       ttftMs: first > 0 ? this.sum(PROGRESS.ttftMs) / first : null,
       itlMs: gaps > 0 ? this.sum(PROGRESS.gapsMs) / gaps : null,
     };
+  }
+
+  /** Token frames of requests that have ended. */
+  get framesOfEnded(): number {
+    return this.sum(PROGRESS.framesOfEnded);
+  }
+
+  /**
+   * The moment that the counts of frames stand for, ms: workers write them a few times a second, each when it comes to it. Those that have
+   * come to their end do not count.
+   */
+  get countedMs(): number {
+    const written = this.posts.map(({ progress }) => progress[PROGRESS.writtenMs] as number);
+    const latest = Math.max(...written);
+    const going = written.filter((ms) => ms > latest - STILL_MS);
+    return going.reduce((sum, ms) => sum + ms, 0) / Math.max(1, going.length);
+  }
+
+  /** See {@link CrewLive}; without figures unless the plan says that they are watched. */
+  get live(): CrewLive {
+    const memories = this.posts.map(({ live }) => live).filter((live) => live !== null);
+    const workers = this.posts.map(({ worker, progress }) => ({
+      worker,
+      loopMaxMs: progress[PROGRESS.loopMaxMs] as number,
+      loopP99Ms: progress[PROGRESS.loopP99Ms] as number,
+      utilisation: progress[PROGRESS.utilisation] as number,
+    }));
+    return { ...liveLatencies(memories), workers };
   }
 
   private sum(cell: number): number {

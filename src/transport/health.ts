@@ -28,6 +28,12 @@ export class HealthMonitor {
     this.cpuAtBegin = threadCpuMs();
   }
 
+  /** For the display of a run under way: delays of the loop in ms, and the share of time that it was busy. */
+  get soFar(): { readonly loopMaxMs: number; readonly loopP99Ms: number; readonly utilisation: number } {
+    const { max, p99 } = this.loop.soFar;
+    return { loopMaxMs: max, loopP99Ms: p99, utilisation: loopUtilisation(this.mark).share };
+  }
+
   /** A request was sent, so much later than planned. */
   sent(latenessMs: number): void {
     this.lateness.add(latenessMs);

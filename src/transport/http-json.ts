@@ -19,7 +19,13 @@ export interface SmallRequest {
   readonly method?: 'GET' | 'POST';
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** For the connection, and then for the whole answer: a byte now and then does not prolong it. */
   readonly timeoutMs: number;
+}
+
+/** The answer was not whole within its time. */
+export class AnswerTimeout extends Error {
+  override readonly name = 'AnswerTimeout';
 }
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
@@ -33,8 +39,10 @@ export async function askSmall(ask: SmallRequest): Promise<SmallAnswer> {
     bodyTimeout: timeoutMs,
     maxResponseSize: MAX_ANSWER_BYTES,
   });
+  const signal = AbortSignal.timeout(2 * timeoutMs);
   try {
     const { statusCode, body } = await client.request({
+      signal,
       path: pathVia(route, ask.path),
       method: ask.method ?? 'GET',
       headers: {
@@ -53,6 +61,9 @@ export async function askSmall(ask: SmallRequest): Promise<SmallAnswer> {
       json = undefined;
     }
     return { status: statusCode, text, json };
+  } catch (error) {
+    if (signal.aborted) throw new AnswerTimeout(`no whole answer within ${(2 * timeoutMs) / 1000} s`, { cause: error });
+    throw error;
   } finally {
     await client.destroy();
   }

@@ -50,6 +50,11 @@ export class LoopProbe {
     this.arm();
   }
 
+  /** Delays so far, ms. */
+  get soFar(): { readonly max: number; readonly p99: number } {
+    return { max: this.delays.max, p99: this.delays.percentile(0.99) };
+  }
+
   end(): LoopDelay {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;

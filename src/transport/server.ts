@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, codeOf, EXIT, messageOf, unreachableError, usageError } from '../errors.ts';
 import { nowMs } from '../record/clock.ts';
 import { connectWords, wayWords } from './connect-error.ts';
-import { askSmall, type SmallAnswer } from './http-json.ts';
+import { AnswerTimeout, askSmall, type SmallAnswer } from './http-json.ts';
 import type { Presence } from './outage.ts';
 import type { Route } from './route.ts';
 
@@ -164,10 +164,18 @@ async function ask(find: Question, path: string): Promise<SmallAnswer | AppError
         error,
       );
     }
-    if (/^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code)) {
+    if (/^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code) || error instanceof AnswerTimeout) {
       return unreachableError(
         `${find.baseUrl} accepts connections but does not answer ${path}`,
         'Is the server busy or stuck?',
+      );
+    }
+    if (code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE' || isParserError(error)) {
+      const what = isParserError(error) ? 'what it answered is not HTTP/1.1' : 'its answer is far too long';
+      return unreachableError(
+        `${find.baseUrl} accepts connections, but is no server of this kind: ${what}`,
+        'Check address and port, or what stands between (a proxy, a tunnel).',
+        error,
       );
     }
     if (code === 'ERR_INVALID_URL' || code === 'UND_ERR_INVALID_ARG')
@@ -178,6 +186,10 @@ async function ask(find: Question, path: string): Promise<SmallAnswer | AppError
       error,
     );
   }
+}
+
+function isParserError(error: unknown): boolean {
+  return error instanceof Error && error.name === 'HTTPParserError';
 }
 
 function keyRefused(find: FindServer, answer: SmallAnswer): AppError {

@@ -52,6 +52,8 @@ export class Slot implements Dispatcher.DispatchHandler {
   freeSinceMs = Number.NEGATIVE_INFINITY;
   /** When it was handed to the socket the first time, ms; NaN before. */
   startMs = Number.NaN;
+  /** Token frames of the request under way that the live counts have. */
+  counted = 0;
 
   private readonly host: SlotHost;
   private readonly place: ConnectionPlace;

@@ -7,6 +7,7 @@ import { messageOf } from '../errors.ts';
 import type { AnswerReader } from '../record/answer.ts';
 import { nowMs } from '../record/clock.ts';
 import { encodeRequest } from '../record/codec.ts';
+import { LiveCounts } from '../record/live-counts.ts';
 import {
   CONTROL,
   type CoordinatorMessage,
@@ -64,6 +65,7 @@ class WorkerRun implements SlotHost {
   private readonly port: MessagePort;
   private readonly control: Int32Array;
   private readonly progress: Float64Array;
+  private readonly live: LiveCounts | null;
   private readonly place: ConnectionPlace;
   private readonly slots: Slot[] = [];
   private readonly free: Slot[] = [];
@@ -97,6 +99,7 @@ class WorkerRun implements SlotHost {
     this.batch = new RecordBatch((memory) => this.say({ type: 'outbox', memory }));
     this.control = new Int32Array(order.control);
     this.progress = new Float64Array(order.progress);
+    this.live = order.live === null ? null : new LiveCounts(order.live);
     this.claims = new ClaimBook(order.claims, order.worker);
     this.claimed = order.firstIndex;
     this.place = new ConnectionPlace(order.target, new ReadClock(), order.timeouts.connectMs);
@@ -164,6 +167,8 @@ class WorkerRun implements SlotHost {
     if (stream.usage !== null) this.sawUsage = true;
     this.health.ended(record);
     this.framesOfEnded += stream.tokenFrames;
+    this.live?.take(stream, slot.startMs, slot.counted);
+    slot.counted = 0;
     this.lastEndMs = Math.max(this.lastEndMs, exchange.endMs);
     this.busy--;
     slot.freeSinceMs = exchange.endMs;
@@ -238,6 +243,7 @@ class WorkerRun implements SlotHost {
       if (!this.isPaused) this.stopSending();
       return false;
     }
+    if (this.isSpoilt) return false;
     if (this.claimed >= 0) return true;
     if (!this.hasMore || (this.free.length === 0 && !this.order.canGrow)) return false;
     const index = Atomics.add(this.control, CONTROL.cursor, 1);
@@ -247,6 +253,12 @@ class WorkerRun implements SlotHost {
     }
     this.hold(index);
     return true;
+  }
+
+  /** So much has failed that the run is over: the coordinator ends it as soon as it hears of it. */
+  private get isSpoilt(): boolean {
+    const most = Atomics.load(this.control, CONTROL.mostFailed);
+    return most > 0 && Atomics.load(this.control, CONTROL.spoilt) >= most;
   }
 
   private freeSlot(): Slot | null {
@@ -292,6 +304,7 @@ class WorkerRun implements SlotHost {
       if (!slot.isBusy) continue;
       const { tokenFrames, times } = slot.stream;
       frames += tokenFrames;
+      if (this.live !== null) slot.counted = this.live.take(slot.stream, slot.startMs, slot.counted);
       if (tokenFrames > 0) {
         const firstMs = times[0] as number;
         first++;
@@ -313,8 +326,18 @@ class WorkerRun implements SlotHost {
     progress[PROGRESS.ttftMs] = ttftMs;
     progress[PROGRESS.gaps] = gaps;
     progress[PROGRESS.gapsMs] = gapsMs;
+    progress[PROGRESS.framesOfEnded] = this.framesOfEnded;
+    progress[PROGRESS.writtenMs] = now;
+    if (this.live !== null) this.noteHealth();
     this.ship();
     this.finishIfDone();
+  }
+
+  private noteHealth(): void {
+    const { loopMaxMs, loopP99Ms, utilisation } = this.health.soFar;
+    this.progress[PROGRESS.loopMaxMs] = loopMaxMs;
+    this.progress[PROGRESS.loopP99Ms] = loopP99Ms;
+    this.progress[PROGRESS.utilisation] = utilisation;
   }
 
   /** Claimed but not yet due: given back as never sent. */
@@ -328,6 +351,7 @@ class WorkerRun implements SlotHost {
 
   /** Signs that the server is gone stop the sending at once: a refused connection fails in a millisecond, and with it the next. */
   private noteFailure(record: RequestRecord): void {
+    if (record.error_kind !== 'aborted') Atomics.add(this.control, CONTROL.spoilt, 1);
     if (!this.order.pausesWhenGone) return;
     const sign = signOfAbsence(record);
     if (sign === 'none') return;

@@ -283,3 +283,44 @@ describe('with values that are not kept', () => {
     expect(found.completed / found.lengthS).toBeCloseTo(1, 3);
   });
 });
+
+describe('the parts of the window', () => {
+  it('are as many as answers that followed each other, and alike where the server is', async () => {
+    const found = await figures(closedLoop(new Array<number>(80).fill(1000), 10));
+    expect(found.partTokens).toHaveLength(8);
+    // Ten answers of 20 tokens each.
+    for (const tokens of found.partTokens) expect(tokens).toBeCloseTo(200, 6);
+  });
+
+  it('show where the server was slower for a while', async () => {
+    // Four rounds of a second, and one that takes two: 200 tokens in its two seconds.
+    const lengths = [1000, 1000, 2000, 1000, 1000].flatMap((ms) => new Array<number>(10).fill(ms));
+    const { partTokens, lengthS } = await figures(closedLoop(lengths, 10));
+    // Five parts of 1.2 s each: 200 per second, but for the seconds from 2 to 4.
+    expect(lengthS).toBeCloseTo(6, 9);
+    const expected = [240, 0.8 * 200 + 0.4 * 100, 120, 0.4 * 100 + 0.8 * 200, 240];
+    expect(partTokens).toHaveLength(5);
+    for (const [k, tokens] of partTokens.entries()) expect(tokens).toBeCloseTo(expected[k] as number, 6);
+  });
+
+  it('spread an answer over the time without the queue of the server', async () => {
+    // Two streams, one place: each answer waits a second in the queue, but for the first.
+    const queued = (i: number, startMs: number, waitMs: number) =>
+      request(i, startMs, 1000 + waitMs, {
+        server: { queue_time: waitMs / 1000 } as NonNullable<RequestRecord['server']>,
+      });
+    const records = Array.from({ length: 12 }, (_, i) => queued(i, Math.max(0, i - 1) * 1000, i === 0 ? 0 : 1000));
+    const { partTokens } = await figures(records, { maxConcurrency: 2 });
+    expect(partTokens.length).toBeGreaterThan(4);
+    const rate = partTokens.map((tokens) => tokens / (partTokens[1] as number));
+    for (const each of rate) expect(each).toBeCloseTo(1, 6);
+  });
+
+  it('add up to the tokens of the window where values are not kept', async () => {
+    const records = closedLoop(new Array<number>(80).fill(1000), 10);
+    const { partTokens, outputTokens } = await figures(records, {}, { maxExactValues: 0 });
+    // The last ten end at the border with which the window ends, and are not within.
+    expect(partTokens).toHaveLength(7);
+    expect(partTokens.reduce((sum, tokens) => sum + tokens, 0)).toBeCloseTo(outputTokens, 6);
+  });
+});

@@ -17,7 +17,7 @@ describe('the answer of a sweep', () => {
     const answer = answerOf({ ...asked, levels: full });
     expect(answer).toMatchObject({ knee: 32, knee_throughput: 3200, is_saturated: true, bound: 'batch_slots' });
     expect(answer.words[0]).toBe('Saturates at 32 streams with 3200 tokens/s.');
-    expect(answer.words[1]).toContain('max_batch_size is 32; from 64 on, requests wait 300 ms');
+    expect(answer.words[1]).toContain('max_batch_size is 32; at 64, requests wait 300 ms');
   });
 
   it('names cache pages where they are fewer', () => {
@@ -37,7 +37,7 @@ describe('the answer of a sweep', () => {
   });
 
   it('names the client where it was the limit from the knee on, and says at which levels', () => {
-    const levels = full.map((each) => ({ ...each, client_was_limit: each.level >= 32 }));
+    const levels = full.map((each) => ({ ...each, client_was_limit: each.level >= 32, server_queue: null }));
     const answer = answerOf({ ...asked, levels });
     expect(answer.bound).toBe('client');
     expect(answer.words.at(-1)).toBe('The client was the limit at 32, 64, 128 streams.');
@@ -75,7 +75,7 @@ describe('the answer of a sweep', () => {
     }));
     const answer = answerOf({ ...asked, axis: 'request_rate', goodputTarget: 0.95, levels });
     expect(answer.goodput).toEqual({ highest_kept: 1, lowest_missed: 2 });
-    expect(answer.words.at(-1)).toContain('There 95 % of 20 requests were good, 95 % interval 70 % to 99 %.');
+    expect(answer.words).toContain('There 95 % of 20 requests were good, 95 % interval 70 % to 99 %.');
   });
 
   it('says so when nothing was measured', () => {

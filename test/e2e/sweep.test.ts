@@ -78,7 +78,7 @@ describe('a sweep', () => {
   it('goes on after Ctrl-C where it was, and not with another sweep', async () => {
     const words = ['--concurrency', '2,1', '--requests-per-level', '16', '--drain-timeout', '0'];
     const first = startCli([...base, ...words, '--sweep-dir', 'b'], { cwd: dir });
-    await first.waitFor(/level 1 streams:/);
+    await first.waitFor(/level 1 stream:/);
     const broken = await first.stop('SIGINT');
     expect(broken.code, broken.stderr).toBe(130);
     expect(broken.stderr).toContain('--resume b');

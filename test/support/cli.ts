@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { HOME_VARIABLE } from './home.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -50,7 +51,7 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
   refuseStaleBuild();
   const child = spawn(process.execPath, [PROGRAM, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...options.env },
+    env: { PATH: process.env['PATH'], HOME: process.env[HOME_VARIABLE] ?? process.env['HOME'], ...options.env },
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });
   const output = { stdout: '', stderr: '' };
