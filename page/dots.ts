@@ -17,7 +17,8 @@ export function dotHeight(chart: DotChart, width: number): number {
 }
 
 function names(chart: DotChart): string[] {
-  return [...chart.series.map(({ name }) => name), chart.rangeName];
+  const hasRanges = chart.ranges.some((range) => range !== null);
+  return [...chart.series.map(({ name }) => name), ...(hasRanges ? [chart.rangeName] : [])];
 }
 
 function top(chart: DotChart, width: number): number {
@@ -38,7 +39,7 @@ export function dotOption(chart: DotChart, colours: Colours, width: number): Opt
     },
     legend: {
       ...legend(colours),
-      data: [...series.map(({ name }) => name), { name: chart.rangeName, icon: LINE_ICON }],
+      data: names(chart).map((name) => (name === chart.rangeName ? { name, icon: LINE_ICON } : name)),
       selectedMode: false,
     },
     grid: { left: 8, right: 24, top: top(chart, width), bottom: FOOT, containLabel: true },

@@ -150,6 +150,13 @@ function seriesOf(one: PageSeries, { panel, at, colours, index, inPanel, chart }
   };
 }
 
+/** Names of marks at the edges stay within the picture. */
+function alignAt(x: number, { x: { isLog, min, max } }: XyChart): 'left' | 'center' | 'right' {
+  if (min === undefined || max === undefined || !(max > min)) return 'center';
+  const share = isLog === true ? Math.log(x / min) / Math.log(max / min) : (x - min) / (max - min);
+  return share > 0.85 ? 'right' : share < 0.1 ? 'left' : 'center';
+}
+
 /** Vertical marks, limits and shaded stretches hang on the first series of a panel. */
 function marksOf(panel: PagePanel, chart: XyChart, colours: Colours): Option {
   const isTop = chart.panels[0] === panel;
@@ -157,7 +164,7 @@ function marksOf(panel: PagePanel, chart: XyChart, colours: Colours): Option {
     ...(chart.marks ?? []).map(({ x, label }, k) => ({
       xAxis: x,
       name: label,
-      label: { show: isTop, position: 'end', distance: 5 + MARK_ROW * k },
+      label: { show: isTop, position: 'end', distance: 5 + MARK_ROW * k, align: alignAt(x, chart) },
     })),
     ...(panel.limits ?? []).map(({ value, label }) => ({
       yAxis: value,

@@ -32,8 +32,8 @@ function latencyRow(name: string, series: SeriesSummary): Cell[] {
   ];
 }
 
-/** The table of latencies. */
-export function latencySection({ metrics, ownMetrics }: RunSummary): PageSection {
+/** The table of latencies; none where no request succeeded. */
+export function latencySections({ metrics, ownMetrics }: RunSummary): PageSection[] {
   const rows: [string, SeriesSummary][] = [
     ['TTFT', metrics.ttft],
     ['TPOT', metrics.tpot],
@@ -43,16 +43,20 @@ export function latencySection({ metrics, ownMetrics }: RunSummary): PageSection
     ['Client queue', metrics.client_queue_time],
     ['E2EL incl. client queue', metrics.e2el_including_client_queue],
   ];
-  return {
-    id: 'latencies',
-    title: 'Latencies',
-    words: ['In milliseconds, over the requests that succeeded. TTFT and E2EL count from the sending of a request.'],
-    table: {
-      caption: 'Latencies in ms',
-      columns: LATENCY_COLUMNS,
-      rows: rows.filter(([, { count }]) => count > 0).map(([name, series]) => latencyRow(name, series)),
+  const known = rows.filter(([, { count }]) => count > 0);
+  if (known.length === 0) return [];
+  return [
+    {
+      id: 'latencies',
+      title: 'Latencies',
+      words: ['In milliseconds, over the requests that succeeded. TTFT and E2EL count from the sending of a request.'],
+      table: {
+        caption: 'Latencies in ms',
+        columns: LATENCY_COLUMNS,
+        rows: known.map(([name, series]) => latencyRow(name, series)),
+      },
     },
-  };
+  ];
 }
 
 /** What happened when: the timeline, and the requests one by one. */
@@ -84,13 +88,15 @@ export function timeSections(detail: DetailViews, { steady }: RunSummary, isOpen
       words: [
         rows.length < n
           ? `${figure(rows.length, 0)} of ${figure(n, 0)} requests: the slowest of each kind, and others at equal distances.`
-          : `All ${figure(n, 0)} requests in order of sending.`,
+          : n === 1
+            ? 'The only request.'
+            : `All ${figure(n, 0)} requests in order of sending.`,
         isOpenLoop
           ? 'Sent late by the client, in the server’s queue (where it tells), then the prompt, then the answer.'
           : 'In the server’s queue (where it tells), then the prompt, then the answer. The wait for a free place at the client is left out until it is asked for.',
       ],
       chart: { type: 'waterfall', rows, wait: isOpenLoop ? 'late' : 'place' },
-      chartText: `${rows.length} requests as bars over time, each from its sending to its last token`,
+      chartText: `${rows.length} ${rows.length === 1 ? 'request' : 'requests'} as bars over time, each from its sending to its last token`,
       table: slowestTable(rows),
       isTableFolded: true,
     },

@@ -12,7 +12,7 @@ import {
   errorSections,
   healthSection,
   hostSections,
-  latencySection,
+  latencySections,
   limitSections,
   provenance,
   serverSections,
@@ -53,7 +53,7 @@ export function runPage(input: RunPageInput): PageData {
     sections: [
       ...limitSections(report),
       ...errorSections(summary),
-      latencySection(summary),
+      ...latencySections(summary),
       ...repeatSections(repeatsOf(report)),
       ...distributionSections(detail, input.buckets),
       ...(detail === null ? [noTimeline()] : timeSections(detail, summary, settings.isOpenLoop)),

@@ -24,7 +24,7 @@ export function sweepPage(sweep: SweepDocument, typed: readonly string[] | null 
       model,
       ...(typeof server['kind'] === 'string' ? [`server: ${server['kind']}`] : []),
       `started ${sweep.started_at}`,
-      `${levels.length} levels of ${unitOf(sweep.axis)}`,
+      `${levels.length} ${levels.length === 1 ? 'level' : 'levels'} of ${unitOf(sweep.axis)}`,
     ],
     answer: answer.words,
     figures: figuresOf(sweep, measured),
@@ -147,7 +147,10 @@ function latencyPanel(name: string, metric: LatencyName, levels: readonly SweepL
 /** Levels are doubled more often than not: each doubling has the same width. */
 export function loadAxis(name: string, levels: readonly SweepLevel[]): PageAxis {
   const all = levels.map(({ level }) => level);
-  return { name, kind: 'rate', isLog: true, logBase: 2, min: Math.min(...all), max: Math.max(...all) };
+  const [min, max] = [Math.min(...all), Math.max(...all)];
+  // A single level stands in the middle.
+  const room = min === max ? 2 : 1;
+  return { name, kind: 'rate', isLog: true, logBase: 2, min: min / room, max: max * room };
 }
 
 /** The knee, and how far the limits hold. */

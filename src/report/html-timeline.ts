@@ -220,7 +220,7 @@ export function slowestTable(rows: readonly WaterfallRow[]): PageTable {
   const taken = ([, , sent, , , end]: WaterfallRow): number => end - sent;
   const ms = (seconds: number): Cell => ({ value: seconds * 1000, digits: 1 });
   return {
-    caption: `The ${Math.min(SLOWEST, rows.length)} slowest requests`,
+    caption: rows.length > SLOWEST ? `The ${SLOWEST} slowest requests` : 'All requests, the slowest first',
     columns: ['request', 'sent at, s', 'server queue, ms', 'to first token, ms', 'answer, ms', 'all, ms', ''],
     rows: [...rows]
       .sort((a, b) => taken(b) - taken(a))
