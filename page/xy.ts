@@ -4,7 +4,7 @@ import { axisOf, legend, legendHeight, type Option, shown, tooltip, UNITS, zooms
 import type { Colours } from './theme.ts';
 
 const DASHES = ['solid', 'dashed', 'dotted', [8, 3, 2, 3], [2, 6], [12, 4]] as const;
-const SYMBOLS = ['circle', 'rect', 'triangle', 'diamond', 'pin', 'arrow'] as const;
+const SYMBOLS = ['circle', 'rect', 'triangle', 'diamond', 'emptyCircle', 'emptyRect'] as const;
 /** A limit farther off than so many times the highest value is not drawn; the tables have it. */
 const FAR = 8;
 /** More points than this are drawn without symbols. */
@@ -15,13 +15,17 @@ const PANEL = 118;
 const ALONE = 250;
 const GAP = 30;
 
+/** Names of vertical marks stand one above the other: their lines may be close together. */
+const MARK_ROW = 15;
+
 function bottomOf({ canZoom }: XyChart): number {
   return canZoom === true ? 84 : 48;
 }
 
-function topOf({ panels }: XyChart, width: number): number {
+function topOf({ panels, marks }: XyChart, width: number): number {
   const names = panels.flatMap(({ series }) => series.map(({ name }) => name));
-  return (names.length > 1 ? legendHeight(names, width) : 0) + 26;
+  const staggered = MARK_ROW * Math.max(0, (marks?.length ?? 0) - 1);
+  return (names.length > 1 ? legendHeight(names, width) : 0) + 26 + staggered;
 }
 
 function panelHeight({ panels }: XyChart): number {
@@ -150,11 +154,15 @@ function seriesOf(one: PageSeries, { panel, at, colours, index, inPanel, chart }
 function marksOf(panel: PagePanel, chart: XyChart, colours: Colours): Option {
   const isTop = chart.panels[0] === panel;
   const lines = [
-    ...(chart.marks ?? []).map(({ x, label }) => ({ xAxis: x, name: label, label: { show: isTop, position: 'end' } })),
+    ...(chart.marks ?? []).map(({ x, label }, k) => ({
+      xAxis: x,
+      name: label,
+      label: { show: isTop, position: 'end', distance: 5 + MARK_ROW * k },
+    })),
     ...(panel.limits ?? []).map(({ value, label }) => ({
       yAxis: value,
       name: label,
-      label: { position: 'insideEndTop' },
+      label: { position: 'insideEndTop', backgroundColor: colours.background, padding: [1, 3] },
     })),
   ];
   const bands = (chart.bands ?? []).map(({ from, to, label }) => [

@@ -26,6 +26,18 @@ export interface GpuFigures {
   readonly temperature_c: Spread | null;
   /** Power over the time of the run, by trapezoids; the first and last readings stand for what lies before and behind them. */
   readonly energy_j: number | null;
+  readonly timeline: GpuTimeline;
+}
+
+/** Readings in slices of equal length from the start of the run: the mean of each slice, null where it has none. */
+export interface GpuTimeline {
+  /** Start of the first slice, seconds on the clock of the requests' `start_time`. */
+  readonly start_time: number;
+  readonly step_s: number;
+  readonly utilisation: readonly (number | null)[];
+  readonly memory_mib: readonly (number | null)[];
+  readonly power_w: readonly (number | null)[];
+  readonly temperature_c: readonly (number | null)[];
 }
 
 /** Mean and peak. */
@@ -68,8 +80,14 @@ function reading(cell: string): number | null {
   return cell === '' || !Number.isFinite(value) || value < 0 ? null : value;
 }
 
-/** Sums up the readings between the start and the end of the run; by index. */
-export function gpuFigures(samples: readonly GpuSample[], startMs: number, endMs: number): GpuFigures[] {
+/** Slices of a timeline at most. */
+const SLICES = 240;
+
+/**
+ * Sums up the readings between the start and the end of the run; by index.
+ * @param offsetMs from the caller's clock to that of the requests' `start_time`
+ */
+export function gpuFigures(samples: readonly GpuSample[], startMs: number, endMs: number, offsetMs = 0): GpuFigures[] {
   const byIndex = new Map<number, GpuSample[]>();
   for (const sample of samples) {
     const own = byIndex.get(sample.index) ?? [];
@@ -88,7 +106,30 @@ export function gpuFigures(samples: readonly GpuSample[], startMs: number, endMs
       power_w: spread(own.map(({ powerW }) => powerW)),
       temperature_c: spread(own.map(({ temperatureC }) => temperatureC)),
       energy_j: energy(own, startMs, endMs),
+      timeline: timelineOf(own, startMs, endMs, offsetMs),
     }));
+}
+
+/** No more slices than readings: else most would be empty. */
+function timelineOf(own: readonly GpuSample[], startMs: number, endMs: number, offsetMs: number): GpuTimeline {
+  const within = own.filter(({ atMs }) => atMs >= startMs && atMs <= endMs);
+  const count = Math.min(SLICES, within.length);
+  const stepMs = count === 0 ? 0 : (endMs - startMs) / count;
+  const slices: GpuSample[][] = Array.from({ length: count }, () => []);
+  for (const sample of within) slices[Math.min(count - 1, Math.floor((sample.atMs - startMs) / stepMs))]?.push(sample);
+  const means = (read: (sample: GpuSample) => number | null): (number | null)[] =>
+    slices.map((slice) => {
+      const mean = spread(slice.map(read))?.mean;
+      return mean === undefined ? null : Number(mean.toPrecision(5));
+    });
+  return {
+    start_time: (startMs + offsetMs) / 1000,
+    step_s: stepMs / 1000,
+    utilisation: means(({ utilisation }) => utilisation),
+    memory_mib: means(({ memoryMib }) => memoryMib),
+    power_w: means(({ powerW }) => powerW),
+    temperature_c: means(({ temperatureC }) => temperatureC),
+  };
 }
 
 function spread(values: readonly (number | null)[]): Spread | null {

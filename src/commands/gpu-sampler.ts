@@ -8,7 +8,7 @@ import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { GPU_FIELDS, type GpuFigures, type GpuSample, gpuFigures, parseGpuLine } from '../aggregate/gpus.ts';
 import type { RunOptions } from '../options/table.ts';
-import { nowMs } from '../record/clock.ts';
+import { monotonicOffsetMs, nowMs } from '../record/clock.ts';
 import { printable, printErr } from '../report/terminal.ts';
 import { bareHost, isLoopback } from '../transport/route.ts';
 
@@ -62,7 +62,7 @@ export class GpuSampler {
     this.child.stdout?.destroy();
     this.child.kill('SIGTERM');
     this.child.unref();
-    const figures = gpuFigures(this.samples, this.startMs, nowMs());
+    const figures = gpuFigures(this.samples, this.startMs, nowMs(), monotonicOffsetMs());
     return figures.length === 0 ? null : figures;
   }
 

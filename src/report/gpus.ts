@@ -7,11 +7,13 @@ interface Spread {
   readonly max: number;
 }
 
-type Gpu = Readonly<Record<string, unknown>>;
+/** A GPU as the end of the records holds it. */
+export type Gpu = Readonly<Record<string, unknown>>;
 
 /** Block of the result; undefined when nothing was sampled. `outputTokens`: made in the run. */
 export function hostBlock(gpus: unknown, outputTokens: number): Readonly<Record<string, unknown>> | undefined {
-  const all = gpusOf(gpus);
+  // What happened when stands in the records and on the page; a result is figures.
+  const all = gpusOf(gpus).map(({ timeline: _, ...figures }): Gpu => figures);
   if (all.length === 0) return undefined;
   const joules = all.reduce<number | null>(
     (sum, { energy_j: energy }) => (sum === null || typeof energy !== 'number' ? null : sum + energy),
@@ -45,7 +47,8 @@ export function hostLines(gpus: unknown, outputTokens: number): string[] {
   return lines;
 }
 
-function gpusOf(value: unknown): Gpu[] {
+/** The GPUs that the end of the records tells of. */
+export function gpusOf(value: unknown): Gpu[] {
   return Array.isArray(value) ? value.filter((item): item is Gpu => typeof item === 'object' && item !== null) : [];
 }
 

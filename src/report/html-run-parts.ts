@@ -1,13 +1,14 @@
 /** The parts of a run's page below its head, one function each; those that have nothing to tell are left out. */
 import type { DetailViews, RunSummary, SeriesSummary } from '../aggregate/summary.ts';
 import type { FinishedReport } from './finish.ts';
-import { hostLines } from './gpus.ts';
+import { gpusOf } from './gpus.ts';
 import { rebuiltLine, typedLine } from './html-command.ts';
 import { rounded } from './html-curves.ts';
 import type { Cell, PageSection } from './html-data.ts';
 import { figure } from './html-figure.ts';
+import { gpuSections } from './html-gpus.ts';
 import type { RunPageInput } from './html-run.ts';
-import { slowestTable, timelineChart, timelineOf, timelineTable, waterfallRows } from './html-timeline.ts';
+import { firstStart, slowestTable, timelineChart, timelineOf, timelineTable, waterfallRows } from './html-timeline.ts';
 import { limitLines } from './limits.ts';
 import { perSecond } from './vllm-result.ts';
 
@@ -167,10 +168,15 @@ export function categorySections(summary: RunSummary): PageSection[] {
   ];
 }
 
-/** GPUs of the host. */
+/** GPUs of the host, over the time that the timeline shows. */
 export function hostSections({ end, report }: RunPageInput): PageSection[] {
-  const words = hostLines(end['gpus'], report.summary.outputTokens);
-  return words.length === 0 ? [] : [{ id: 'host', title: 'GPUs of the host', words }];
+  if (gpusOf(end['gpus']).length === 0) return [];
+  const line = report.detail === null ? null : timelineOf(report.detail);
+  const span =
+    report.detail === null || line === null
+      ? null
+      : { firstStart: firstStart(report.detail), lengthS: line.sliceS * line.inFlight.length };
+  return gpuSections(end['gpus'], report.summary.outputTokens, span);
 }
 
 /** Failures by kind, with samples. */

@@ -62,6 +62,28 @@ describe('the GPUs of a run', () => {
     expect(gpu?.energy_j).toBeCloseTo(100 + 300 + 200, 9);
   });
 
+  it('have a timeline of slices on the clock of the requests, from the start of the run to its end', () => {
+    const [gpu] = gpuFigures(
+      [reading(0, 500, 9), reading(0, 1500, 100, 20), reading(0, 3500, 200, 60), reading(0, 9000, 9)],
+      1000,
+      5000,
+      7000,
+    );
+    // Two readings lie within: two slices of 2 s, the first from 1 s on this clock, 8 s on that of the requests.
+    expect(gpu?.timeline).toEqual({
+      start_time: 8,
+      step_s: 2,
+      utilisation: [20, 60],
+      memory_mib: [100, 100],
+      power_w: [100, 200],
+      temperature_c: [null, null],
+    });
+    const many = Array.from({ length: 1000 }, (_, k) => reading(0, k, k % 2 === 0 ? 10 : 30));
+    const line = gpuFigures(many, 0, 960)[0]?.timeline;
+    expect(line?.power_w.length).toBe(240);
+    expect(line?.power_w[5]).toBe(20);
+  });
+
   it('count no energy from before or behind the run', () => {
     // 100 W all the time, read from 0 to 10 s; the run was 2 s of it.
     const samples = Array.from({ length: 11 }, (_, s) => reading(0, s * 1000, 100));

@@ -16,6 +16,7 @@ import {
 } from '../../src/report/html-curves.ts';
 import type { DotChart, PageSection, XyChart } from '../../src/report/html-data.ts';
 import { distributionSections } from '../../src/report/html-distributions.ts';
+import { gpuSections } from '../../src/report/html-gpus.ts';
 import { repeatSections } from '../../src/report/html-repeats.ts';
 import { sweepPage } from '../../src/report/html-sweep.ts';
 import { level } from '../fixtures/sweep/level.ts';
@@ -280,6 +281,56 @@ describe('the page of a sweep', () => {
       section(sweepPage(sweep({}, levels), typed).sections, 'command');
     expect(command(['sweep', '--concurrency', 'auto']).code).toBe('tabby-load sweep --concurrency auto');
     expect(command(null).words?.join(' ')).toContain('rebuilt');
+  });
+});
+
+describe('GPUs', () => {
+  const gpu = (index: number, busy: readonly (number | null)[]) => ({
+    index,
+    name: 'X',
+    utilisation: { mean: 50, max: 60 },
+    memory_mib: { mean: 1024, max: 2048 },
+    power_w: null,
+    temperature_c: null,
+    energy_j: null,
+    timeline: { start_time: 99, step_s: 2, utilisation: busy, memory_mib: [2048], power_w: [], temperature_c: [null] },
+  });
+  const span = { firstStart: 99.5, lengthS: 4 };
+
+  it('are drawn over the time of the requests, in the middle of each slice', () => {
+    const chart = xy(section(gpuSections([gpu(0, [20, null, 60]), gpu(1, [30])], 100, span), 'host'));
+    expect(chart.x.max).toBe(4);
+    expect(chart.panels.map(({ y }) => y.name)).toEqual(['busy, %', 'memory, GiB']);
+    // The third slice has its middle 4.5 s after the first request: behind the run.
+    expect(chart.panels[0]?.series.map(({ name, points }) => [name, points])).toEqual([
+      ['GPU 0 busy', [[0.5, 20]]],
+      ['GPU 1 busy', [[0.5, 30]]],
+    ]);
+    expect(chart.panels[1]?.series[0]?.points).toEqual([[0.5, 2]]);
+  });
+
+  it('are their mean and their highest where there are many', () => {
+    const eight = Array.from({ length: 8 }, (_, k) => gpu(k, [k * 10, 50]));
+    const chart = xy(section(gpuSections(eight, 100, span), 'host'));
+    expect(chart.panels[0]?.series.map(({ points }) => points)).toEqual([
+      [
+        [0.5, 35],
+        [2.5, 50],
+      ],
+      [
+        [0.5, 70],
+        [2.5, 50],
+      ],
+    ]);
+  });
+
+  it('are words alone where records hold no timeline, and nothing where there are none', () => {
+    for (const timeline of [undefined, null, 7, { start_time: 'x' }, { start_time: 0, step_s: 1, utilisation: 'y' }]) {
+      const [only] = gpuSections([{ ...gpu(0, []), timeline }], 100, span);
+      expect(only?.words?.[0]).toContain('50 % busy');
+      expect(only?.chart).toBeUndefined();
+    }
+    for (const none of [undefined, null, [], 'x', [null]]) expect(gpuSections(none, 1, span)).toEqual([]);
   });
 });
 
