@@ -20,6 +20,7 @@ export const LOAD_OPTIONS = {
     commands: ['run', 'report', 'samples'],
     vllm: true,
     default: 1000,
+    max: 20_000_000,
     metavar: 'N',
     help: 'Number of requests; 0 or less takes every row of a custom or Spec-Bench data set.',
   },

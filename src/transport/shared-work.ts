@@ -1,4 +1,5 @@
 /** The requests of a run as shared memory: packed once by the coordinator, read by all workers, copied by none. */
+import { usageError } from '../errors.ts';
 import type { SharedWork } from '../record/messages.ts';
 
 /** One request, ready to be packed. */
@@ -37,7 +38,7 @@ class Gathered {
 
   /** In one piece that threads can share. */
   shared(): SharedArrayBuffer {
-    const memory = new SharedArrayBuffer(this.length);
+    const memory = sharedMemory(this.length);
     const whole = new Uint8Array(memory);
     for (const [k, piece] of this.pieces.entries()) {
       whole.set(piece.subarray(0, Math.min(PIECE_BYTES, this.length - k * PIECE_BYTES)), k * PIECE_BYTES);
@@ -75,8 +76,21 @@ export function packWork(requests: Iterable<PackedRequest>): SharedWork {
   };
 }
 
+/** @throws a usage error where there is not so much: the requests are as many, and as long, as the user asked for */
+function sharedMemory(bytes: number): SharedArrayBuffer {
+  try {
+    return new SharedArrayBuffer(bytes);
+  } catch (error) {
+    throw usageError(
+      `the requests of the run take ${(bytes / 1e9).toFixed(1)} GB, more than this process can have`,
+      'Lower --num-prompts, or take shorter prompts.',
+      error,
+    );
+  }
+}
+
 function sharedNumbers(values: readonly number[]): SharedArrayBuffer {
-  const memory = new SharedArrayBuffer(values.length * 8);
+  const memory = sharedMemory(values.length * 8);
   new Float64Array(memory).set(values);
   return memory;
 }

@@ -262,7 +262,7 @@ describe('mistakes', () => {
       '--backend: "openai-cat" is not one of openai-chat, openai, vllm; did you mean openai-chat?',
       '--header: item 1 is not KEY=VALUE; quote values with spaces',
       '--concurrency: "many" is not a whole number >= 1',
-      '--num-prompts: "1.5" is not a whole number',
+      '--num-prompts: "1.5" is not a whole number <= 20000000',
       '--burstiness: "0" is not a number > 0 or inf',
       '--extra-body: not valid JSON; quote it for the shell: \'{"key": "value"}\'',
       '--goodput: "itl" is no metric for a limit; there are ttft, tpot, e2el',
