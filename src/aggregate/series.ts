@@ -41,14 +41,17 @@ export function runningSeries(key: string, running: RunningSeries, percentiles: 
   const histogram = running.histograms.stats(key);
   if (stats === undefined || histogram === null) return exactSeries(new Float64Array(0), percentiles);
   const ps = [...percentiles, ...STANDARD_PERCENTILES];
+  const [minMs, maxMs] = [stats.min * 1000, stats.max * 1000];
+  // A bucket's value stands for all in it, and may lie beyond the extremes, which are exact.
+  const percentileMs = (p: number): number => Math.min(maxMs, Math.max(minMs, histogram.percentileMs(p)));
   return {
     count: stats.count,
     meanMs: stats.mean * 1000,
-    medianMs: histogram.percentileMs(50),
+    medianMs: percentileMs(50),
     stdMs: stats.std * 1000,
-    minMs: stats.min * 1000,
-    maxMs: stats.max * 1000,
-    percentilesMs: new Map(ps.map((p) => [p, histogram.percentileMs(p)])),
+    minMs,
+    maxMs,
+    percentilesMs: new Map(ps.map((p) => [p, percentileMs(p)])),
     source: 'hdr',
   };
 }

@@ -106,9 +106,9 @@ function unitOf(axis: SweepAxis, level: number): string {
   return axis === 'request_rate' ? 'requests/s' : level === 1 ? 'stream' : 'streams';
 }
 
-/** A number with four digits that count, six from a thousand on. */
+/** A number with four digits that count; from a thousand on with one behind the point, as in the table. */
 export function shown(value: number): string {
-  return `${Number(value.toPrecision(value >= 1000 ? 6 : 4))}`;
+  return `${Number(value >= 1000 ? value.toFixed(1) : value.toPrecision(4))}`;
 }
 
 function percent(share: number): string {

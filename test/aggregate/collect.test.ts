@@ -186,6 +186,11 @@ describe('RunAggregate beyond the values that may be kept', () => {
             expect(Math.abs(b.meanMs - a.meanMs), key).toBeLessThanOrEqual(1e-9 * (1 + a.meanMs));
             expect(Math.abs(b.stdMs - a.stdMs), key).toBeLessThanOrEqual(1e-6 * (1 + a.meanMs));
             expect(Math.abs(b.maxMs - a.maxMs), key).toBeLessThanOrEqual(1e-9 * (1 + a.maxMs));
+            // The extremes are exact, so that no percentile of a bucket may lie beyond them.
+            for (const value of b.count === 0 ? [] : [b.medianMs, ...b.percentilesMs.values()]) {
+              expect(value, key).toBeGreaterThanOrEqual(b.minMs);
+              expect(value, key).toBeLessThanOrEqual(b.maxMs);
+            }
           }
         },
       ),
