@@ -56,8 +56,12 @@ function rateOf(metric: string, summary: RunSummary): number | null {
       return summary.maxOutputTokensPerS;
     case 'max_concurrent_requests':
       return summary.maxConcurrentRequests;
-    case 'error_rate':
-      return completed + failed > 0 ? failed / (completed + failed) : null;
+    case 'error_rate': {
+      // What we gave up ourselves when the run was ended is no error of the server, as for --max-errors.
+      const aborted = summary.errorKinds.find(({ kind }) => kind === 'aborted')?.count ?? 0;
+      const ended = completed + failed - aborted;
+      return ended > 0 ? (failed - aborted) / ended : null;
+    }
     case 'duration':
       return durationS * 1000;
     default:

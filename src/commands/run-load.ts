@@ -2,6 +2,7 @@
 import { chunkSizeOf } from '../aggregate/believed.ts';
 import type { RunAggregate } from '../aggregate/collect.ts';
 import { HistogramSet } from '../aggregate/histogram.ts';
+import type { Repeats } from '../dataset/repeats.ts';
 import { EXIT, type ExitCode, usageError } from '../errors.ts';
 import { parseLimit } from '../limits.ts';
 import { optionsForRecord } from '../options/redact.ts';
@@ -36,8 +37,7 @@ export interface LoadInput {
   readonly outputs: Outputs;
   readonly aggregate: RunAggregate;
   readonly samplesSha256: string;
-  /** Requests whose prompt is that of an earlier one. */
-  readonly repeatedPrompts: number;
+  readonly repeatedPrompts: Repeats;
   readonly tokenizerId: string | null;
   /** Which of several runs or levels this is, for the display; null or absent when it is the only one. */
   readonly label?: string | null;
@@ -245,7 +245,8 @@ function headerOf(input: LoadInput): RecordHeader {
     },
     samples_sha256: input.samplesSha256,
     prompts: input.work.count,
-    repeated_prompts: input.repeatedPrompts,
+    repeated_prompts: input.repeatedPrompts.count,
+    ...(input.repeatedPrompts.first === null ? {} : { first_repeat: input.repeatedPrompts.first }),
     planned: input.work.count,
     version: VERSION,
   };

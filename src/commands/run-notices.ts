@@ -53,9 +53,18 @@ export function noticeLines(options: RunOptions, server: ServerFound, taken: Tak
   return [
     `${count} requests from ${taken.name} (tokenizer: ${taken.tokenizerId ?? 'none'}${lengths})`,
     ...taken.notes,
+    ...modelLines(options, server),
     ...fewLines(options, count),
     ...boundLines(options, server, count === 0 ? 0 : promptTokens / count),
   ].map(printable);
+}
+
+/** TabbyAPI answers with what it has loaded, whatever model a request names, unless it loads models by name (inline loading). */
+function modelLines({ model }: RunOptions, server: ServerFound): readonly string[] {
+  if (server.kind !== 'tabbyapi' || model === null || server.model === null || model === server.model) return [];
+  return [
+    `warning: --model ${model}: the server has ${server.model} loaded and answers with it, unless inline_model_loading is on; the result will say ${model}`,
+  ];
 }
 
 /** There are not enough requests to reach the asked concurrency. */

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { type CountTokens, RunAggregate } from '../aggregate/collect.ts';
 import { initHistograms } from '../aggregate/histogram.ts';
 import { openInput } from '../dataset/input-file.ts';
-import { repeatedPrompts } from '../dataset/repeats.ts';
+import { type Repeats, repeatedPrompts } from '../dataset/repeats.ts';
 import { AppError, EXIT, type ExitCode, messageOf } from '../errors.ts';
 import type { RunOptions } from '../options/table.ts';
 import type { SharedWork } from '../record/messages.ts';
@@ -117,7 +117,7 @@ interface Prepared {
   readonly work: SharedWork;
   readonly arrivals: ArrivalPlan;
   readonly samplesSha256: string;
-  readonly repeatedPrompts: number;
+  readonly repeatedPrompts: Repeats;
   readonly tokenizerId: string | null;
   /** Of the packed requests; null without `--unique-prompts`. */
   readonly nonce: string | null;

@@ -178,7 +178,12 @@ function refusal(spec: ServerTokenizerSpec, path: string, status: number, text: 
 }
 
 function excerpt(text: string): string {
-  const line = text.trim().slice(0, 300);
+  // Of a page its words.
+  const line = text
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, 300);
   return line === '' ? '(empty)' : line;
 }
 

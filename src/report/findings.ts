@@ -48,12 +48,21 @@ export function findings(
     ...runFindings(summary, isSaid ? { ...end, interrupted: false } : end, verdict),
     ...planFindings(summary, settings),
     ...(verdict?.findings ?? []),
-    ...steadyFindings(summary, settings, verdict?.findings.map(({ code }) => code) ?? []),
+    ...steadyFindings(
+      summary,
+      settings,
+      [...(verdict?.findings ?? []), ...before].map(({ code }) => code),
+    ),
     ...cacheFindings(summary, header),
     ...metricFindings(settings),
     ...countFindings(summary, settings),
     ...(Array.isArray(end['warnings']) ? end['warnings'].filter(isWarning) : []),
   ];
+}
+
+/** Requests that we gave up ourselves, when the run was ended. */
+function abortedOf({ errorKinds }: RunSummary): number {
+  return errorKinds.find(({ kind }) => kind === 'aborted')?.count ?? 0;
 }
 
 function runFindings(summary: RunSummary, end: RecordEnd, verdict: ClientVerdict | null): Warning[] {
@@ -68,6 +77,11 @@ function runFindings(summary: RunSummary, end: RecordEnd, verdict: ClientVerdict
   if (end.interrupted && (recorded > 0 || typeof end['interrupted_by'] === 'string')) {
     const by = end['interrupted_by'];
     out.push({ code: 'interrupted', facts: { recorded, ...(typeof by === 'string' ? { by } : {}) } });
+  }
+  const aborted = abortedOf(summary);
+  // What had not ended are the longest answers: without them the others look better than the load was.
+  if (aborted > 0 && summary.completed > 0) {
+    out.push({ code: 'longest_left_out', facts: { aborted, of: recorded } });
   }
   if (summary.repeatedIndices > 0) {
     const code = summary.sources.length > 1 ? 'records_repeat' : 'indices_repeat';
@@ -84,15 +98,26 @@ function runFindings(summary: RunSummary, end: RecordEnd, verdict: ClientVerdict
 }
 
 /** Prompts that the server had seen before: their TTFT is that of a cache. */
-function cacheFindings({ cached }: RunSummary, header: RecordHeader): Warning[] {
+function cacheFindings({ cached, completed, failed }: RunSummary, header: RecordHeader): Warning[] {
   const unique = header.options['unique_prompts'] === true;
-  const { repeated_prompts: repeated, prompts } = header;
+  const recorded = completed + failed;
+  const repeated = repeatedOf(header, recorded);
   const out: Warning[] = [];
-  if (typeof repeated === 'number' && repeated > 0)
-    out.push({ code: 'prompts_repeat', facts: { repeated, of: prompts } });
+  if (repeated > 0) out.push({ code: 'prompts_repeat', facts: { repeated, of: recorded } });
   const share = cached.promptTokens === 0 ? 0 : cached.tokens / cached.promptTokens;
   if (share >= MUCH_CACHED) out.push({ code: 'prompts_cached', facts: { share, unique } });
   return out;
+}
+
+/**
+ * How many of the requests that were sent had a prompt that had been sent before. Requests start in order, and repeats follow one another
+ * (rows are taken anew when the data set is used up), so that of a run that was ended early those from the first repeat on count.
+ */
+function repeatedOf(header: RecordHeader, recorded: number): number {
+  const { repeated_prompts: repeated, first_repeat: first, prompts } = header;
+  if (typeof repeated !== 'number' || repeated <= 0) return 0;
+  if (typeof prompts !== 'number' || recorded >= prompts) return repeated;
+  return Math.max(0, Math.min(repeated, recorded - (typeof first === 'number' ? first : 1)));
 }
 
 /** Selected metrics that are not reported, and why: vLLM leaves them out in silence. */

@@ -22,6 +22,8 @@ const SENTENCES: Readonly<Record<string, (facts: Facts) => string>> = {
     `all ${count(f['failed'], 'request')} failed: check the server, the endpoint and the options${f['first'] ? `; the first said: ${f['first']}` : ''}`,
   interrupted: (f) =>
     `the run was interrupted${f['by'] ? ` (${f['by']})` : ''}: the figures are of the ${count(f['recorded'], 'request')} that ended`,
+  longest_left_out: (f) =>
+    `${count(f['aborted'], 'request')} of ${whole(f['of'])} had not ended when the drain time was over and were given up: they are the longest ones, so that latencies (end to end above all) and tokens are too low; --drain-timeout off waits for them, and a fixed --num-prompts without --duration has none`,
   unknown_percentile_metric: (f) =>
     `--percentile-metrics: ${JSON.stringify(f['name'])} is no metric and is left out, as in vLLM${f['meant'] ? `; did you mean ${JSON.stringify(f['meant'])}?` : ''}`,
   metric_needs_tokenizer: (f) => `${f['metric']} is left out, as in vLLM: --skip-tokenizer-init leaves no token counts`,
@@ -78,7 +80,7 @@ const SENTENCES: Readonly<Record<string, (facts: Facts) => string>> = {
   steady_state_none: (f) =>
     `there is no steady state: at most ${whole(f['peak'])} of the ${whole(f['concurrency'])} requests asked for were in flight, ${whole(f['level'])} are needed (--steady-state-threshold)${Number(f['requests']) < Number(f['concurrency']) ? '; the run has fewer requests than --max-concurrency' : ''}`,
   prompts_repeat: (f) =>
-    `${count(f['repeated'], 'prompt')}${typeof f['of'] === 'number' ? ` of ${whole(f['of'])}` : ''} had been sent before in the same run: a server with a prefix cache answers them from it, and the figures are those of cached prompts; --unique-prompts makes each one different, --no-oversample sends each row once`,
+    `${count(f['repeated'], 'prompt')}${typeof f['of'] === 'number' ? ` of ${whole(f['of'])}` : ''} had been sent before in the same run: a server with a prefix cache answers them from it, and their figures are then those of cached prompts; --unique-prompts makes each one different, --no-oversample sends each row once`,
   prompts_cached: (f) =>
     `${percent(f['share'])} of the prompt tokens came from the server's prefix cache: TTFT is that of cached prompts${f['unique'] ? '' : ', unless that is what is to be measured; --unique-prompts keeps the cache out'}`,
   client_loop_blocked: (f) =>

@@ -79,6 +79,32 @@ describe('limits of a run', () => {
     expect(`${stdout}${stderr}`).toMatch(words);
   });
 
+  it('on errors do not count what was given up when the run was ended', async () => {
+    const common = { type: 'request', prompt_len: 4, output_len: 11, start_time: 0, arrival_time: 0, status: 200 };
+    const ended = { ...common, success: true, output_tokens: 2, ttft: 0.1, itl: [0.1], latency: 0.2, error: '' };
+    const given = {
+      ...common,
+      success: false,
+      output_tokens: null,
+      ttft: 0,
+      itl: [],
+      latency: 0,
+      error: 'given up',
+      error_kind: 'aborted',
+    };
+    const rows = [
+      { type: 'header', schema: 'tabby-load.records/1', prompts: 6, repeated_prompts: 3, first_repeat: 3 },
+      ...[ended, ended, ended, given].map((row, i) => ({ ...row, i })),
+      { type: 'end', duration_s: 1, interrupted: true, interrupted_by: '--duration' },
+    ];
+    writeFileSync(join(dir, 'cut.jsonl'), rows.map((row) => JSON.stringify(row)).join('\n'));
+    const { code, stdout, stderr } = await runCli(['report', 'cut.jsonl', '--slo', 'errors < 1%'], { cwd: dir });
+    expect([code, stdout.match(/errors < 1%.*/)?.[0]]).toEqual([0, expect.stringContaining('0 %')]);
+    // But it is said that they are missing in the figures, and only of what was sent that it had been sent before.
+    expect(stderr).toMatch(/1 request of 4 had not ended when the drain time was over .* the longest ones/);
+    expect(stderr).toMatch(/1 prompt of 4 had been sent before/);
+  });
+
   it('without a value are missed: nothing shows that they were kept', async () => {
     expect((await report('server_prompt_time p50 < 1s')).code).toBe(99);
   });

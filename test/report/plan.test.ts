@@ -122,8 +122,15 @@ describe('prompts from the cache', () => {
   });
 
   it('are warned about when the run itself repeats them', async () => {
-    const report = await run({ requests: [request(0)], header: { prompts: 1200, repeated_prompts: 1000 } });
-    expect(warning(report, 'prompts_repeat')).toContain('1,000 prompts of 1,200 had been sent before in the same run');
+    const requests = [0, 1, 2, 3].map((i) => request(i));
+    const report = await run({ requests, header: { prompts: 4, repeated_prompts: 2, first_repeat: 1 } });
+    expect(warning(report, 'prompts_repeat')).toContain('2 prompts of 4 had been sent before in the same run');
+    // A run that was ended early has sent the first of its requests only.
+    const cut = await run({ requests, header: { prompts: 1200, repeated_prompts: 1000, first_repeat: 3 } });
+    expect(warning(cut, 'prompts_repeat')).toContain('1 prompt of 4 had been sent before');
+    expect(codes(await run({ requests, header: { prompts: 1200, repeated_prompts: 1000, first_repeat: 4 } }))).toEqual(
+      [],
+    );
     expect(codes(await run({ requests: [request(0)], header: { prompts: 1200, repeated_prompts: 0 } }))).toEqual([]);
   });
 });
