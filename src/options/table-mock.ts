@@ -236,8 +236,8 @@ export const MOCK_OPTIONS = {
     commands: ['mock'],
     default: [],
     nonEmpty: true,
-    metavar: 'KIND:RATE ...',
-    help: 'Misbehave in this way at this rate (0 to 1).',
+    metavar: 'KIND[:RATE] ...',
+    help: 'Misbehave in this way at this rate (0 to 1; without one always).',
   },
   'fault-at': {
     type: 'int',

@@ -21,7 +21,9 @@ export function sweepLines({ axis, levels, answer }: SweepDocument): string[] {
       ? []
       : [`${level}: measured ${tries.length} times, the median of ${triedWords(tries)} tok/s`]),
   ]);
-  return [...(levels.length === 0 ? [] : [...lines, ...reasons, '']), ...answer.words.map(printable)];
+  const isSteady = levels.some(({ throughput_from: from }) => from === 'steady_state');
+  const bases = isSteady ? ['tok/s in steady state, where that is long enough; the rest of the whole level'] : [];
+  return [...(levels.length === 0 ? [] : [...lines, ...bases, ...reasons, '']), ...answer.words.map(printable)];
 }
 
 function triedWords(tries: readonly SweepLevel[]): string {

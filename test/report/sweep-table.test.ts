@@ -24,11 +24,12 @@ const document: SweepDocument = {
 
 describe('the table of a sweep', () => {
   it('has a line per level in order, aligned, and no control characters from outside', () => {
-    const [title, two, sixteen, reason] = sweepLines(document) as [string, string, string, string];
+    const [title = '', two, sixteen = '', bases, reason] = sweepLines(document);
     expect(title.trim().split(/\s{2,}/)[0]).toBe('streams');
     expect(two).toMatch(/^ +2 .* failed$/);
     expect(sixteen).toMatch(/^ +16 +1600\.0 +4\.00 +50\.0 +50\.0 +10\.0 +10\.0 +12\.3 +0 +ok$/);
     expect(title.indexOf('tok/s') + 'tok/s'.length).toBe(sixteen.indexOf('1600.0') + '1600.0'.length);
+    expect(bases).toMatch(/^tok\/s in steady state/);
     expect(reason).toBe('2: 8 of 8 requests failed\\u001b[31m');
   });
 
