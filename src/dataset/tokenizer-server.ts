@@ -178,13 +178,9 @@ function refusal(spec: ServerTokenizerSpec, path: string, status: number, text: 
 }
 
 function excerpt(text: string): string {
-  // Of a page its words.
-  const line = text
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim()
-    .slice(0, 300);
-  return line === '' ? '(empty)' : line;
+  const flat = (words: string): string => words.replace(/\s+/g, ' ').trim().slice(0, 300);
+  // Of a page its words, if it has any.
+  return flat(text.replace(/<[^>]*>/g, ' ')) || flat(text) || '(empty)';
 }
 
 /**
