@@ -129,7 +129,8 @@ function datasetRules(o: Checked): string[] {
       `--dataset-path: ${name} makes its prompts and reads no file; name the kind of your file by --dataset-name`,
     );
   }
-  if (name !== null && NEED_FILE.has(name) && path === null) problems.push(`--dataset-path is needed for ${name}`);
+  if (name !== null && NEED_FILE.has(name) && path === null)
+    problems.push(`--dataset-path is needed for ${name}: --dataset FILE takes the file and finds out its kind`);
   const rows = o.numPrompts;
   if (rows !== undefined && rows < 1 && name !== null && !ALL_ROWS.has(name)) {
     problems.push(

@@ -319,7 +319,9 @@ describe('mistakes', () => {
     expect(await problems(['--concurrency', '1'])).toEqual([
       expect.stringMatching(/^which prompts\? Give --dataset FILE/),
     ]);
-    expect(await problems(['--dataset', 'sharegpt'])).toEqual(['--dataset-path is needed for sharegpt']);
+    expect(await problems(['--dataset', 'sharegpt'])).toEqual([
+      '--dataset-path is needed for sharegpt: --dataset FILE takes the file and finds out its kind',
+    ]);
   });
 
   it.each<[string[], Record<string, string>]>([
