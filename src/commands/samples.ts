@@ -113,6 +113,8 @@ function dataSetOptionsOf(options: SampleOptions): DataSetOptions {
     hfSplit: options.hfSplit,
     hfName: options.hfName,
     hfOutputLen: options.hfOutputLen,
+    blazeditMinDistance: options.blazeditMinDistance,
+    blazeditMaxDistance: options.blazeditMaxDistance,
   };
 }
 

@@ -43,6 +43,9 @@ export interface DataSetOptions {
   readonly hfName: string | null;
   /** `--hf-output-len`; null: the reference answer's length, or the data set's default. */
   readonly hfOutputLen: number | null;
+  /** hf Blazedit: rows whose `norm_distance` lies outside are passed over. */
+  readonly blazeditMinDistance: number;
+  readonly blazeditMaxDistance: number;
 }
 
 /** vLLM's defaults, for callers without an options table (benchmarks, tests). */
@@ -76,4 +79,6 @@ export const DATA_SET_DEFAULTS: DataSetOptions = {
   hfSplit: null,
   hfName: null,
   hfOutputLen: null,
+  blazeditMinDistance: 0,
+  blazeditMaxDistance: 1,
 };

@@ -3,6 +3,7 @@
  * row. A local file of the same columns is read by the same rules.
  */
 import { usageError } from '../errors.ts';
+import type { DataSetOptions } from './data-set-options.ts';
 import type { HfRow } from './hf-rows.ts';
 import { kindOf, wellFormed } from './text.ts';
 
@@ -21,6 +22,9 @@ export interface HfLimits {
   readonly maxTotal: number;
 }
 
+/** Which rows of Blazedit are taken (`--blazedit-min-distance`, `--blazedit-max-distance`). */
+export type HfDistances = Pick<DataSetOptions, 'blazeditMinDistance' | 'blazeditMaxDistance'>;
+
 /** A kind of data set. */
 export interface HfKind {
   /** What to call it in messages. */
@@ -33,7 +37,7 @@ export interface HfKind {
   /** Columns without which there is no prompt. */
   readonly columns: readonly string[];
   /** Null: the row is passed over. Throws a usage error naming the row. */
-  read(row: HfRow): HfPrompt | null;
+  read(row: HfRow, limits: HfDistances): HfPrompt | null;
   /** `option`: the chat template is applied unless `--skip-chat-template`. */
   readonly template: 'option' | 'always' | 'never';
   /** Output tokens without `--hf-output-len`; `reply`: as many as the answer has; `replyAlways`: whatever is given. */
@@ -222,10 +226,10 @@ function zeta(row: HfRow): HfPrompt {
   return { prompt, reply: start === -1 ? ([...output].at(-1) ?? '') : output.slice(start) };
 }
 
-function blazedit(row: HfRow): HfPrompt | null {
+function blazedit(row: HfRow, limits: HfDistances): HfPrompt | null {
   const distance = row.values['norm_distance'];
   if (typeof distance !== 'number') throw wrong(row, 'norm_distance', distance, 'a number');
-  if (distance < 0 || distance > 1) return null;
+  if (distance < limits.blazeditMinDistance || distance > limits.blazeditMaxDistance) return null;
   return {
     prompt:
       'Given a code file, please apply the change requests and generate the new file.\n\nOriginal file:\n```python\n' +

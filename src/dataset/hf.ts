@@ -73,7 +73,7 @@ async function sampleRows(request: DataSetRequest, tokenizer: TokenCounter, sour
       const place = order.next();
       ended = place.done === true;
       if (place.done === true) break;
-      const asked = kind.read(await reader.row(place.value));
+      const asked = kind.read(await reader.row(place.value), request);
       if (asked !== null) candidates.push({ asked, text: templating.apply(asked), row: seen });
       seen++;
     }

@@ -78,7 +78,7 @@ function wordsOf(name: string, value: unknown): string[] {
   }
   if (typeof value === 'object' && value !== null) {
     const entries = Object.entries(value);
-    if (type === 'pairs') return entries.map(([key, item]) => `${key}=${scalarText(item)}`);
+    if (type === 'pairs' || type === 'ordered-pairs') return entries.map(([key, item]) => `${key}=${scalarText(item)}`);
     if (type === 'slo') return entries.map(([key, item]) => `${key}:${scalarText(item)}`);
     return [JSON.stringify(value)];
   }

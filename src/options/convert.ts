@@ -43,7 +43,10 @@ export function convert(spec: OptionSpec, words: readonly string[], command: Com
     case 'words':
       return words;
     case 'pairs':
-      return pairs(words);
+      return Object.fromEntries(pairs(words));
+    case 'ordered-pairs':
+      // An object would move names such as "7" to the front.
+      return [...pairs(words)].map(([key, value]) => `${key}=${value}`);
     case 'slo':
       return goodputLimits(words);
     case 'limits':
@@ -161,7 +164,7 @@ function jsonObject(text: string): Readonly<Record<string, unknown>> | null {
 }
 
 /** KEY=VALUE words, both sides trimmed as vLLM does. The words are never shown: a header may be a key. */
-function pairs(words: readonly string[]): Readonly<Record<string, string>> {
+function pairs(words: readonly string[]): ReadonlyMap<string, string> {
   const result = new Map<string, string>();
   words.forEach((word, i) => {
     const equals = word.indexOf('=');
@@ -170,7 +173,7 @@ function pairs(words: readonly string[]): Readonly<Record<string, string>> {
     if (key === '') throw new BadValue(`item ${i + 1} has no name before the =`);
     result.set(key, word.slice(equals + 1).trim());
   });
-  return Object.fromEntries(result);
+  return result;
 }
 
 const SLO_METRICS = ['ttft', 'tpot', 'e2el'] as const;

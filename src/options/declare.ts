@@ -3,8 +3,7 @@ import yargs from 'yargs';
 import type { RawOption } from './resolve.ts';
 import type { CommandName } from './spec.ts';
 import { OPTIONS, optionsOf } from './table.ts';
-
-const LISTS: ReadonlySet<string> = new Set(['words', 'pairs', 'slo']);
+import { LISTS } from './tokens.ts';
 
 /**
  * Lets yargs read the settled options of a command, strictly. They are handed over as `--name=word`, so that no word can be taken

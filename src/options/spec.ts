@@ -37,7 +37,8 @@ export type GroupId = keyof typeof GROUPS;
 /**
  * How the words after an option become a value:
  * `boolean` flag · `int` and `float` as Python's · `count` 20M · `share` 5% · `duration` 1m30s → ms, `off` → null · `size` 16MB → bytes ·
- * `string` · `choice` · `json` object · `csv` and `csv-numbers` comma lists · `words` list of words · `pairs` list of KEY=VALUE ·
+ * `string` · `choice` · `json` object · `csv` and `csv-numbers` comma lists · `words` list of words · `pairs` list of KEY=VALUE,
+ * `ordered-pairs` the same where the order counts, kept as words ·
  * `slo` list of METRIC:MS · `limits` list of "METRIC STAT < VALUE" · `range-ratio` a number or JSON {input, output}.
  */
 export type OptionType =
@@ -55,6 +56,7 @@ export type OptionType =
   | 'csv-numbers'
   | 'words'
   | 'pairs'
+  | 'ordered-pairs'
   | 'slo'
   | 'limits'
   | 'range-ratio';
@@ -139,6 +141,7 @@ interface TypeMap {
   'csv-numbers': readonly number[];
   words: readonly string[];
   pairs: Readonly<Record<string, string>>;
+  'ordered-pairs': readonly string[];
   slo: GoodputLimits;
   'range-ratio': RangeRatio;
 }

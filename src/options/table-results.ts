@@ -126,7 +126,7 @@ export const RESULT_OPTIONS = {
     help: 'Start of the name of the result file; saved as "label".',
   },
   metadata: {
-    type: 'pairs',
+    type: 'ordered-pairs',
     group: 'files',
     commands: ['run', 'report'],
     vllm: true,

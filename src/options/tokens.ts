@@ -35,7 +35,7 @@ export interface Tokens {
 
 const NEGATIVE_NUMBER = /^-(\d+|\d*\.\d+|(\d+\.?\d*|\.\d+)e[+-]?\d+|inf)$/i;
 /** Types of options that take any number of words. */
-export const LISTS: ReadonlySet<string> = new Set(['words', 'pairs', 'slo', 'limits']);
+export const LISTS: ReadonlySet<string> = new Set(['words', 'pairs', 'ordered-pairs', 'slo', 'limits']);
 
 /** Does this word begin an option, so that it cannot be a value unless written `--flag=value`? */
 export function looksLikeOption(word: string): boolean {

@@ -19,6 +19,8 @@ const NUMBERS = [
   ['--prefix-repetition-suffix-len', 'prefixRepetitionSuffixLen'],
   ['--prefix-repetition-num-prefixes', 'prefixRepetitionNumPrefixes'],
   ['--prefix-repetition-output-len', 'prefixRepetitionOutputLen'],
+  ['--blazedit-min-distance', 'blazeditMinDistance'],
+  ['--blazedit-max-distance', 'blazeditMaxDistance'],
   ['--speed-bench-output-len', 'speedBenchOutputLen'],
   ['--timed-trace-chunk-hash-size', 'timedTraceChunkHashSize'],
   ['--timed-trace-sec-multiplier', 'timedTraceSecMultiplier'],

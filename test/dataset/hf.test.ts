@@ -71,6 +71,9 @@ describe('a file', () => {
       ['r-0', 4000],
       ['r-2', 4000],
     ]);
+    const near = { numPrompts: 3, noOversample: true, blazeditMinDistance: 0.25, blazeditMaxDistance: 0.5 };
+    const some = await hf(lines(row(0.2), row(0.25), row(0.4), row(0.5), row(0.51)), near);
+    expect(some.samples.map(({ requestId }) => requestId)).toEqual(['r-1', 'r-2', 'r-3']);
     expect(samples[0]?.prompt).toBe(
       'Given a code file, please apply the change requests and generate the new file.\n\nOriginal file:\n```python\nc\n```\n\n' +
         'Change request:\nr\n\nPlease generate the new code file in the "New file" section below.',

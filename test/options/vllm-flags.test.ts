@@ -82,7 +82,9 @@ describe('flags of vllm bench serve 0.30.0', () => {
     else expect(value).toEqual(flag.default === 'inf' ? Number.POSITIVE_INFINITY : flag.default);
     expect(spec.type === 'boolean').toBe(flag.kind !== 'Store');
     expect(spec.negatable === true).toBe(flag.kind === 'BooleanOptional');
-    expect(['words', 'pairs', 'slo'].includes(spec.type)).toBe(flag.nargs === '*' || flag.nargs === '+');
+    expect(['words', 'pairs', 'ordered-pairs', 'slo'].includes(spec.type)).toBe(
+      flag.nargs === '*' || flag.nargs === '+',
+    );
     expect(spec.nonEmpty === true).toBe(flag.nargs === '+');
     if (flag.type === 'int' || flag.type === 'float') expect(spec.type).toBe(flag.type);
     if (flag.choices !== null) expect(new Set(spec.choices)).toEqual(new Set(flag.choices));

@@ -131,7 +131,17 @@ describe('--save-detailed', () => {
 
 describe('--metadata', () => {
   it('stands as given behind num_prompts, as text, and yields to the keys that follow', async () => {
-    const more = ['version=0.3.3', 'tp=1', 'url=a=b', ' spaced = x ', 'max_tokens=512', 'duration=9', 'date=today'];
+    const more = [
+      'version=0.3.3',
+      '7=seven',
+      '2=two',
+      'tp=1',
+      'url=a=b',
+      ' spaced = x ',
+      'max_tokens=512',
+      'duration=9',
+      'date=today',
+    ];
     await report('--save-result', '--result-dir', out, '--result-filename', 'm.json', '--metadata', ...more);
     const result = json(join(out, 'm.json'));
     expect(result).toMatchObject({
@@ -145,8 +155,10 @@ describe('--metadata', () => {
     expect(result['duration']).toBe(2.5);
     const names = keys(join(out, 'm.json'));
     const at = names.indexOf('num_prompts');
-    expect(names.slice(at + 1, at + 8)).toEqual([
+    expect(names.slice(at + 1, at + 10)).toEqual([
       'version',
+      '7',
+      '2',
       'tp',
       'url',
       'spaced',
