@@ -112,6 +112,9 @@ function levelSentences(levels: ComparedSweeps['levels'], margin: number): strin
   ];
 }
 
+/** So small a share of the figures may differ by chance alone: each interval leaves out the truth once in twenty times. */
+const FEW = 0.15;
+
 /** What the differences come to. */
 export function sentence(all: readonly Difference[], margin: number): string {
   const judged = all.filter(({ verdict }) => verdict !== 'unknown');
@@ -126,7 +129,12 @@ export function sentence(all: readonly Difference[], margin: number): string {
     ...(better.length > 0 ? [`B is better in ${better.join(', ')}`] : []),
     ...(worse.length > 0 ? [`B is worse in ${worse.join(', ')}`] : []),
   ];
-  return `${parts.join('; ')}. Requests of one run share batches: repeat both before you rely on small differences.`;
+  const told = better.length + worse.length;
+  const chance =
+    told <= judged.length * FEW
+      ? ` That is ${told} of ${judged.length} figures, and by chance one in twenty looks like this.`
+      : '';
+  return `${parts.join('; ')}.${chance} Requests of one run share batches: repeat both before you rely on small differences.`;
 }
 
 function figure(value: number): string {

@@ -3,6 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import type { Difference } from '../../src/aggregate/comparison.ts';
+import { sentence } from '../../src/report/comparison.ts';
 import { runCli } from '../support/cli.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'tabby-load-compare-'));
@@ -103,6 +105,24 @@ describe('two runs', () => {
     const { code: kept, stdout: turned } = await compare(b, a, '--fail-on', 'mean_itl_ms > +5%');
     expect(kept).toBe(0);
     expect(turned).toMatch(/B is better in mean_tpot_ms, mean_itl_ms/);
+  });
+
+  it('of which one figure of many differs may differ by chance, and that is said', () => {
+    const one = (k: number, verdict: Difference['verdict']): Difference => ({
+      key: `figure_${k}`,
+      a: 1,
+      b: 2,
+      relative: 1,
+      interval: [0.5, 1.5],
+      lowerIsBetter: true,
+      verdict,
+    });
+    const figures = (worse: number) => Array.from({ length: 9 }, (_, k) => one(k, k < worse ? 'worse' : 'same'));
+    expect(sentence(figures(1), 0.02)).toMatch(
+      /^B is worse in figure_0\. That is 1 of 9 figures, and by chance one in twenty/,
+    );
+    expect(sentence(figures(4), 0.02)).not.toMatch(/by chance/);
+    expect(sentence(figures(0), 0.02)).toMatch(/^No difference that this data can show/);
   });
 
   it.each([
