@@ -28,6 +28,8 @@ function measured({ metric, statistic }: Limit, summary: RunSummary): number | n
   if (statistic === null) return rateOf(metric, summary);
   const all: Readonly<Record<string, SeriesSummary>> = { ...summary.metrics, ...summary.ownMetrics, ...summary.own };
   const series = all[metric];
+  // Answers in one piece each: their time per token is 0 because nothing was there to be timed.
+  if (metric === 'tpot' && summary.metrics.itl.count === 0) return null;
   if (series === undefined || series.count === 0) return null;
   return typeof statistic === 'number' ? (series.percentilesMs.get(statistic) ?? null) : series[NAMES[statistic]];
 }

@@ -102,7 +102,7 @@ export const RESULT_OPTIONS = {
     default: null,
     defaultText: 'the current folder',
     metavar: 'DIR',
-    help: 'Folder of the result file; made when missing, as are those of all files that are written.',
+    help: 'Folder of the result file; made when missing, as for --json, --html and --save-hdr.',
   },
   'result-filename': {
     place: true,

@@ -78,6 +78,10 @@ function runFindings(summary: RunSummary, end: RecordEnd, verdict: ClientVerdict
     const by = end['interrupted_by'];
     out.push({ code: 'interrupted', facts: { recorded, ...(typeof by === 'string' ? { by } : {}) } });
   }
+  // One frame may be one token: then there is nothing between tokens to be missed.
+  if (summary.completed > 0 && summary.metrics.itl.count === 0 && summary.outputTokens > summary.completed) {
+    out.push({ code: 'answers_in_one_piece', facts: {} });
+  }
   const aborted = abortedOf(summary);
   // What had not ended are the longest answers: without them the others look better than the load was.
   if (aborted > 0 && summary.completed > 0) {

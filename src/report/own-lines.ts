@@ -226,7 +226,9 @@ function connectionLines({ connections, own }: RunSummary): string[] {
   if (opened === 0 && staleReconnects === 0) return [];
   const connect = own.connect.count === 0 ? '' : `, ${own.connect.meanMs.toFixed(1)} ms each (not part of TTFT)`;
   const stale =
-    staleReconnects === 0 ? '' : `; ${number(staleReconnects)} kept-alive connections were found closed and replaced`;
+    staleReconnects === 0
+      ? ''
+      : `; ${number(staleReconnects)} ${staleReconnects === 1 ? 'request was' : 'requests were'} sent again on a new connection, because the kept one was closed or reset before any answer`;
   return [`connections opened during the run: ${number(opened)}${connect}${stale}`];
 }
 

@@ -22,8 +22,10 @@ const SENTENCES: Readonly<Record<string, (facts: Facts) => string>> = {
     `all ${count(f['failed'], 'request')} failed: check the server, the endpoint and the options${f['first'] ? `; the first said: ${f['first']}` : ''}`,
   interrupted: (f) =>
     `the run was interrupted${f['by'] ? ` (${f['by']})` : ''}: the figures are of the ${count(f['recorded'], 'request')} that ended`,
+  answers_in_one_piece: () =>
+    'every answer came in one piece (--no-stream, or a server that does not stream): TTFT is the end-to-end latency, and TPOT and ITL were not measured, so that no goodput limit on TPOT means anything',
   longest_left_out: (f) =>
-    `${count(f['aborted'], 'request')} of ${whole(f['of'])} had not ended when the drain time was over and were given up: they are the longest ones, so that latencies (end to end above all) and tokens are too low; --drain-timeout off waits for them, and a fixed --num-prompts without --duration has none`,
+    `${count(f['aborted'], 'request')} of ${whole(f['of'])} not ended when the drain time was over, and given up: those take longest, so that latencies (end to end above all) and tokens are too low; --drain-timeout off waits for them, and a fixed --num-prompts without --duration has none`,
   unknown_percentile_metric: (f) =>
     `--percentile-metrics: ${JSON.stringify(f['name'])} is no metric and is left out, as in vLLM${f['meant'] ? `; did you mean ${JSON.stringify(f['meant'])}?` : ''}`,
   metric_needs_tokenizer: (f) => `${f['metric']} is left out, as in vLLM: --skip-tokenizer-init leaves no token counts`,

@@ -101,8 +101,31 @@ describe('limits of a run', () => {
     const { code, stdout, stderr } = await runCli(['report', 'cut.jsonl', '--slo', 'errors < 1%'], { cwd: dir });
     expect([code, stdout.match(/errors < 1%.*/)?.[0]]).toEqual([0, expect.stringContaining('0 %')]);
     // But it is said that they are missing in the figures, and only of what was sent that it had been sent before.
-    expect(stderr).toMatch(/1 request of 4 had not ended when the drain time was over .* the longest ones/);
+    expect(stderr).toMatch(/1 request of 4 not ended when the drain time was over, and given up: those take longest/);
     expect(stderr).toMatch(/1 prompt of 4 had been sent before/);
+  });
+
+  it('on the time per token are missed where every answer came in one piece', async () => {
+    const row = {
+      type: 'request',
+      success: true,
+      prompt_len: 4,
+      output_len: 8,
+      output_tokens: 8,
+      ttft: 0.1,
+      itl: [],
+      latency: 0.1,
+    };
+    const more = { start_time: 0, arrival_time: 0, status: 200, error: '' };
+    const rows = [
+      { type: 'header', schema: 'tabby-load.records/1' },
+      ...[0, 1].map((i) => ({ ...row, ...more, i })),
+      { type: 'end', duration_s: 1, interrupted: false },
+    ];
+    writeFileSync(join(dir, 'whole.jsonl'), rows.map((one) => JSON.stringify(one)).join('\n'));
+    const { code, stdout, stderr } = await runCli(['report', 'whole.jsonl', '--slo', 'tpot p95 < 1ms'], { cwd: dir });
+    expect([code, stdout]).toEqual([99, expect.stringMatching(/MISSED: tpot p95 < 1ms/)]);
+    expect(stderr).toMatch(/every answer came in one piece .* TPOT and ITL were not measured/);
   });
 
   it('without a value are missed: nothing shows that they were kept', async () => {

@@ -169,7 +169,9 @@ describe('the lines of ours', () => {
     expect(text).toContain('2.00 tokens per frame (4 frames); 25 % of the frames arrived together with another');
     expect(text).toContain('prompt cache: 6 of 12 prompt tokens (50.0 %)');
     expect(text).toContain('draft model: 2 of 4 output tokens were accepted drafts');
-    expect(text).toContain('connections opened during the run: 1, 4.0 ms each (not part of TTFT); 1 kept-alive');
+    expect(text).toContain(
+      'connections opened during the run: 1, 4.0 ms each (not part of TTFT); 1 request was sent again',
+    );
     expect(codes(report)).toEqual(['frames_share_reads', 'prompts_cached']);
     expect(own(report)['token_frames']).toEqual({
       frames: 4,

@@ -99,11 +99,13 @@ describe('a plan that could not be kept', () => {
   it('is not found where it was kept, nor in a closed loop', async () => {
     const requests = Array.from({ length: 40 }, (_, k) => sent(k, k / 10, k / 10 + (k === 7 ? 0.2 : 0.001), 0.05));
     const kept = await run({ requests, options: { request_rate: 10 } });
-    expect(codes(kept)).toEqual([]);
+    // These records have no gaps between tokens, which is said; nothing else is.
+    const others = (report: typeof kept) => codes(report).filter((code) => code !== 'answers_in_one_piece');
+    expect(others(kept)).toEqual([]);
     expect(own(kept)['plan']).toMatchObject({ kept: true, late: 1 });
     expect(text(kept)).toContain('plan: 1 of 40 requests');
     const closed = await run({ requests: SLOW, options: { max_concurrency: 1, no_steady_state: true } });
-    expect(codes(closed)).toEqual([]);
+    expect(others(closed)).toEqual([]);
     expect(own(closed)['plan']).toBeUndefined();
   });
 });
