@@ -55,6 +55,12 @@ export function objections(a: Json, b: Json): string[] {
   return reasons;
 }
 
+/**
+ * Share by which two runs of one load differ in what stays the same within a run (timers, the pace of the machine): a bootstrap over the
+ * requests of a run cannot see it, and gaps that hardly vary would otherwise have intervals narrower than that.
+ */
+const BETWEEN_RUNS = 0.001;
+
 /** Latencies that begin at the sending. */
 const FROM_SEND = /_(ttft|e2el)_ms$/;
 
@@ -102,7 +108,7 @@ export function differences(
       return {
         key: `${name}_${metric}_ms`,
         lowerIsBetter: true,
-        interval: has ? relativeInterval(x, y, taken, isPairedHere, together) : null,
+        interval: has ? widened(relativeInterval(x, y, taken, isPairedHere, together)) : null,
       };
     }),
   );
@@ -126,6 +132,11 @@ export function differences(
       },
     ];
   });
+}
+
+/** An interval with the variation between runs added to both sides. */
+function widened(interval: Difference['interval']): Difference['interval'] {
+  return interval === null ? null : [interval[0] - BETWEEN_RUNS, interval[1] + BETWEEN_RUNS];
 }
 
 /** The same samples, all of them answered: request k of both is the same. */
